@@ -1,0 +1,217 @@
+package cel
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/containers"
+	"github.com/google/cel-go/common/operators"
+
+	"kro.run/kro/cel/library"
+)
+
+// Inspection is what the syntax of an expression says without any types.
+type Inspection struct {
+	// References are the free root identifiers, sorted: no variables of macros and cel.bind, no names of types or functions.
+	References []string
+	// Unconditional are those of References that are needed whichever way the expression goes: not only in one branch of a ternary, behind && or ||, in
+	// the body of a loop or in the alternative of an optional.
+	Unconditional []string
+	// Functions are the names of all functions called, sorted, without operators; namespaced ones whole, for example json.marshal.
+	Functions []string
+	UsesOmit  bool
+	// UsesRuntime says that conditions are built or read (runtime.newCondition, runtime.condition).
+	UsesRuntime bool
+}
+
+// Inspect parses an expression and gives what it refers to. The error is a *CompileError with the parser's positions.
+func Inspect(src string) (Inspection, error) {
+	b, err := base()
+	if err != nil {
+		return Inspection{}, err
+	}
+	parsed, err := parse(b.env, src)
+	if err != nil {
+		return Inspection{}, err
+	}
+	return b.inspect(parsed.NativeRep().Expr(), nil), nil
+}
+
+// names is a set of identifiers.
+type names map[string]bool
+
+func (n names) add(others ...names) names {
+	for _, other := range others {
+		maps.Copy(n, other)
+	}
+	return n
+}
+
+func (n names) sorted() []string { return slices.Sorted(maps.Keys(n)) }
+
+func both(a, b names) names {
+	shared := names{}
+	for name := range a {
+		if b[name] {
+			shared[name] = true
+		}
+	}
+	return shared
+}
+
+// inspector walks one expression.
+type inspector struct {
+	base       *baseEnv
+	declared   names    // variables that hide a type of the same name
+	bound      []string // variables of the macros around the current position
+	references names
+	functions  names
+	runtime    bool
+}
+
+func (b *baseEnv) inspect(e ast.Expr, declared names) Inspection {
+	i := &inspector{base: b, declared: declared, references: names{}, functions: names{}}
+	unconditional := i.walk(e)
+	return Inspection{
+		References:    i.references.sorted(),
+		Unconditional: unconditional.sorted(),
+		Functions:     i.functions.sorted(),
+		UsesOmit:      i.functions["omit"],
+		UsesRuntime:   i.runtime,
+	}
+}
+
+// walk records what e uses and gives the identifiers it needs in any case.
+func (i *inspector) walk(e ast.Expr) names {
+	switch e.Kind() {
+	case ast.IdentKind:
+		if name := e.AsIdent(); i.declared[name] || !i.base.isType(name) {
+			return i.identifier(name)
+		}
+		return names{}
+	case ast.SelectKind:
+		if name, ok := containers.ToQualifiedName(e); ok && i.base.isType(name) {
+			return names{}
+		}
+		return i.root(e.AsSelect().Operand())
+	case ast.CallKind:
+		return i.call(e.AsCall())
+	case ast.ListKind:
+		return i.walkAll(e.AsList().Elements())
+	case ast.MapKind:
+		needed := names{}
+		for _, entry := range e.AsMap().Entries() {
+			needed.add(i.walk(entry.AsMapEntry().Key()), i.walk(entry.AsMapEntry().Value()))
+		}
+		return needed
+	case ast.StructKind:
+		i.runtime = i.runtime || e.AsStruct().TypeName() == library.ConditionTypeName
+		needed := names{}
+		for _, field := range e.AsStruct().Fields() {
+			needed.add(i.walk(field.AsStructField().Value()))
+		}
+		return needed
+	case ast.ComprehensionKind:
+		return i.comprehension(e.AsComprehension())
+	}
+	return names{}
+}
+
+func (i *inspector) walkAll(exprs []ast.Expr) names {
+	needed := names{}
+	for _, e := range exprs {
+		needed.add(i.walk(e))
+	}
+	return needed
+}
+
+// root walks what is selected or called on. A bare name there is a variable even when a type has it too (a node may be called list).
+func (i *inspector) root(e ast.Expr) names {
+	if e.Kind() == ast.IdentKind {
+		return i.identifier(e.AsIdent())
+	}
+	return i.walk(e)
+}
+
+func (i *inspector) identifier(name string) names {
+	if slices.Contains(i.bound, name) {
+		return names{}
+	}
+	if name == library.Runtime {
+		i.runtime = true
+		return names{}
+	}
+	i.references[name] = true
+	return names{name: true}
+}
+
+func (i *inspector) call(c ast.CallExpr) names {
+	args := c.Args()
+	switch c.FunctionName() {
+	case operators.Conditional:
+		condition := i.walk(args[0])
+		return condition.add(both(i.walk(args[1]), i.walk(args[2])))
+	case operators.LogicalAnd, operators.LogicalOr:
+		return i.either(args)
+	}
+	if !c.IsMemberFunction() {
+		i.function(c.FunctionName())
+		return i.walkAll(args)
+	}
+	if prefix, ok := containers.ToQualifiedName(c.Target()); ok && !i.isBound(prefix) {
+		if name := prefix + "." + c.FunctionName(); i.base.functions[name] {
+			i.function(name)
+			return i.walkAll(args)
+		}
+	}
+	i.function(c.FunctionName())
+	needed := i.root(c.Target())
+	given := i.walkAll(args)
+	if c.FunctionName() == "or" || c.FunctionName() == "orValue" {
+		return needed // the alternative is evaluated only when the target is absent
+	}
+	return needed.add(given)
+}
+
+// either gives what all operands need: one of them may decide alone.
+func (i *inspector) either(operands []ast.Expr) names {
+	needed := i.walk(operands[0])
+	for _, o := range operands[1:] {
+		needed = both(needed, i.walk(o))
+	}
+	return needed
+}
+
+func (i *inspector) isBound(qualified string) bool {
+	root, _, _ := strings.Cut(qualified, ".")
+	return slices.Contains(i.bound, root)
+}
+
+// function records a function that an author can write.
+func (i *inspector) function(name string) {
+	if isOperator(name) {
+		return
+	}
+	i.runtime = i.runtime || name == library.ConditionFunction
+	i.functions[name] = true
+}
+
+// isOperator says that a function name cannot be written by an author: it is an operator or internal to cel-go.
+func isOperator(name string) bool {
+	return strings.ContainsAny(name, "@!-[]?:+*/%<>=&|")
+}
+
+func (i *inspector) comprehension(c ast.ComprehensionExpr) names {
+	needed := i.walk(c.IterRange())
+	needed.add(i.walk(c.AccuInit()))
+	mark := len(i.bound)
+	i.bound = append(i.bound, c.AccuVar())
+	result := i.walk(c.Result())
+	i.bound = append(i.bound, c.IterVar(), c.IterVar2())
+	i.walk(c.LoopCondition())
+	i.walk(c.LoopStep())
+	i.bound = i.bound[:mark]
+	return needed.add(result)
+}
