@@ -76,7 +76,7 @@ func (c *compilation) evaluate(value any) field.ErrorList {
 // checkRules checks what depends on the place of a rule in the whole schema: how often it runs, and whether the old value can be told.
 func (b *builder) checkRules(path string, root *apiextensionsv1.JSONSchemaProps) {
 	w := &ruleWalk{builder: b}
-	w.visit(place{path: path, times: 1, hasOld: true}, root)
+	w.visit(place{path: path, bounded: true, times: 1, hasOld: true}, root)
 	if len(b.faults) == 0 && w.total > maxTotalCost {
 		b.fault(path, fmt.Sprintf("all validations together cost too much: estimated %s the cost that the API server allows", factor(w.total, maxTotalCost)), costHint)
 	}
@@ -93,8 +93,9 @@ type ruleWalk struct {
 // place is where in the schema the walk is.
 type place struct {
 	path string
-	// times is how often a value can stand here; 0 when nothing bounds it.
-	times uint64
+	// times is how often a value can stand here, when a bound is known.
+	times   uint64
+	bounded bool
 	// hasOld tells whether the API server can pair a value here with its old one.
 	hasOld bool
 }
@@ -105,15 +106,15 @@ func (w *ruleWalk) visit(at place, s *apiextensionsv1.JSONSchemaProps) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		w.visit(place{path: join(at.path, name), times: at.times, hasOld: at.hasOld}, &property)
+		w.visit(place{path: join(at.path, name), times: at.times, bounded: at.bounded, hasOld: at.hasOld}, &property)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		w.visit(place{path: at.path, times: 0, hasOld: at.hasOld}, s.AdditionalProperties.Schema)
+		w.visit(place{path: at.path, hasOld: at.hasOld}, s.AdditionalProperties.Schema)
 	}
 	if s.Items != nil && s.Items.Schema != nil {
 		below := place{path: at.path, hasOld: at.hasOld && s.XListType != nil && *s.XListType == listMap}
 		if s.MaxItems != nil {
-			below.times = times(at.times, uint64(max(1, *s.MaxItems)))
+			below.times, below.bounded = times(at.times, uint64(max(0, *s.MaxItems))), at.bounded
 		}
 		w.visit(below, s.Items.Schema)
 	}
@@ -127,18 +128,17 @@ func (w *ruleWalk) rules(at place, s *apiextensionsv1.JSONSchemaProps) {
 	}
 	for i, rule := range c.rules {
 		text := s.XValidations[i].Rule
-		repeated := at.times
-		if repeated == 0 {
-			repeated = rule.MaxCardinality
+		cost := times(rule.MaxCost, rule.MaxCardinality)
+		if at.bounded {
+			cost = times(rule.MaxCost, at.times)
 		}
-		cost := times(rule.MaxCost, repeated)
 		w.total = plus(w.total, cost)
-		if cost > maxRuleCost {
-			w.fault(at.path, fmt.Sprintf("validation %q costs too much: estimated %s the cost that the API server allows", text, factor(cost, maxRuleCost)), costHint)
-		}
-		if rule.UsesOldSelf && !at.hasOld {
+		switch {
+		case rule.UsesOldSelf && !at.hasOld:
 			w.fault(at.path, fmt.Sprintf("validation %q uses oldSelf, but elements of a list have an old value only with listType=map", text),
 				"immutable=true is such a validation")
+		case cost > maxRuleCost:
+			w.fault(at.path, fmt.Sprintf("validation %q costs too much: estimated %s the cost that the API server allows", text, factor(cost, maxRuleCost)), costHint)
 		}
 	}
 }
