@@ -1,7 +1,184 @@
 package graph
 
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"kro.run/kro/cel"
+)
+
 // Compile turns a source into a program, or says everything that is wrong with it. Exactly one of the results is set.
-// It is deterministic and never panics.
-func Compile(src Source, env Env) (*Program, Diagnostics) {
-	return nil, Diagnostics{{Code: CodeInternal, Message: "not built yet"}}
+// It is deterministic and never panics: a fault of the compiler is a diagnostic with CodeInternal.
+//
+// Phases follow each other, and each takes what the one before has left in order: names; the API and its schema; the
+// form of every node, its kind and its literals; the names in expressions, and with them the graph; the types of
+// expressions; status and conditions. A node that fails a phase is left out of the next ones, and to others it is of
+// unknown type, so one mistake is told once.
+func Compile(src Source, env Env) (program *Program, diagnostics Diagnostics) {
+	c := &compiler{
+		src: src, env: env, types: cel.NewTypes(),
+		byID:        map[string]*draft{},
+		kinds:       map[kschema.GroupVersionKind]lookup{},
+		inspections: map[string]inspected{},
+	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			program, diagnostics = nil, Diagnostics{internalFault(c.step, cause)}
+		}
+	}()
+	c.run()
+	if len(c.faults) > 0 {
+		return nil, c.diagnostics()
+	}
+	return c.program(), nil
+}
+
+// compiler is the state of one compilation.
+type compiler struct {
+	src Source
+	env Env
+	// step is what is being done, for the message about a panic.
+	step string
+
+	faults []fault
+	types  *cel.Types
+
+	api    *apiDraft
+	drafts []*draft
+	byID   map[string]*draft
+	kinds  map[kschema.GroupVersionKind]lookup
+
+	edges  [][]int
+	order  []int
+	status *statusDraft
+
+	inspections map[string]inspected
+	// scope is the environment that all expressions share; iterators and each are added to it where they are needed.
+	scope *scope
+}
+
+func (c *compiler) run() {
+	c.step = "reading the document"
+	c.start()
+	c.step = "checking names"
+	c.checkNames()
+	c.step = "building the API"
+	c.readAPI()
+	for _, d := range c.drafts {
+		c.step = fmt.Sprintf("reading resource %q", d.src.ID)
+		c.readNode(d)
+	}
+	c.step = "reading the status"
+	c.readStatus()
+	for _, d := range c.drafts {
+		c.step = fmt.Sprintf("resolving the names in resource %q", d.src.ID)
+		c.resolveNames(d)
+	}
+	c.step = "building the dependency graph"
+	c.connect()
+	c.checkTypes()
+	c.step = "inferring the status schema"
+	c.checkStatus()
+	c.step = "checking the conditions"
+	c.checkConditions()
+}
+
+// start makes a draft of every node.
+func (c *compiler) start() {
+	if c.src.API == nil {
+		c.reportAPI(fieldNames, "spec.schema", Diagnostic{Code: CodeShape,
+			Message: "failed to validate resourcegraphdefinition: there is no schema",
+			Hint:    "declare at least kind and apiVersion under spec.schema"})
+	}
+	for i, n := range c.src.Nodes {
+		path := joinIndex("spec.resources", i)
+		if n == nil {
+			c.report(place{node: i, path: path}, Diagnostic{Code: CodeShape,
+				Message: "failed to validate resourcegraphdefinition: the resource is null", Hint: "remove the empty list entry"})
+			n = &NodeSource{}
+			c.drafts = append(c.drafts, &draft{src: n, index: i, path: path, node: &Node{Index: i}, void: true})
+			continue
+		}
+		c.drafts = append(c.drafts, &draft{src: n, index: i, path: path, node: &Node{ID: n.ID, Index: i}})
+	}
+}
+
+func (c *compiler) clusterScoped() bool {
+	return c.src.API != nil && c.src.API.Scope == apiextensionsv1.ClusterScoped
+}
+
+// program assembles what the phases have made. There are no faults.
+func (c *compiler) program() *Program {
+	c.step = "assembling the program"
+	p := &Program{
+		Name:          c.src.Name,
+		Instance:      c.instance(),
+		Order:         c.order,
+		Status:        c.status.projection,
+		HasConditions: c.status.hasConditions,
+		Kinds:         map[kschema.GroupVersionKind]string{},
+		Types:         c.types,
+	}
+	for _, s := range c.status.conditions {
+		p.Conditions = append(p.Conditions, s.expr)
+	}
+	numbers, layers := waves(c.edges, c.order)
+	p.Layers = layers
+	dependents := reverse(c.edges)
+	for i, d := range c.drafts {
+		n := d.node
+		n.Dependencies, n.Dependents, n.ApplyOrder = c.edges[i], dependents[i], numbers[i]
+		n.IncludeDependencies = sortedIndexes(d.include)
+		n.Collection = n.Collection || len(d.src.ForEach) > 0
+		d.place()
+		p.Nodes = append(p.Nodes, n)
+		p.Kinds[n.GVK] = d.kind.Fingerprint
+		if gk := n.GVK.GroupKind(); n.Kind == Template && !slices.Contains(p.GroupKinds, gk) {
+			p.GroupKinds = append(p.GroupKinds, gk)
+		}
+	}
+	slices.SortFunc(p.GroupKinds, func(a, b kschema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	p.Hash = hash(c.src, c.env, p.Kinds)
+	return p
+}
+
+// place puts the compiled expressions of a node where they belong.
+func (d *draft) place() {
+	for _, s := range d.sites {
+		switch s.role {
+		case roleForEach:
+			d.node.ForEach = append(d.node.ForEach, Iterator{Name: s.iterator, List: s.expr})
+		case roleIncludeWhen:
+			d.node.IncludeWhen = append(d.node.IncludeWhen, s.expr)
+		case roleReadyWhen:
+			d.node.ReadyWhen = append(d.node.ReadyWhen, s.expr)
+		}
+	}
+}
+
+// internalFault names the line that panicked: whoever reads it can report it, and nobody else is harmed.
+func internalFault(step string, cause any) Diagnostic {
+	where := "unknown place"
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for panicked := false; ; {
+		frame, more := frames.Next()
+		if panicked && !strings.HasPrefix(frame.Function, "runtime.") {
+			where = fmt.Sprintf("%s:%d", frame.Function, frame.Line)
+			break
+		}
+		panicked = panicked || frame.Function == "runtime.gopanic"
+		if !more {
+			break
+		}
+	}
+	return Diagnostic{Code: CodeInternal,
+		Message: fmt.Sprintf("failed to compile: a fault of the compiler while %s: %v (in %s)", step, cause, where),
+		Hint:    "this is a bug of kro, not of the definition; please report it"}
 }

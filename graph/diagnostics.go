@@ -19,6 +19,9 @@ type Diagnostic struct {
 	// Missing is the kind whose absence is the fault, when that is so: the same document may compile once the kind is
 	// served.
 	Missing kschema.GroupVersionKind
+	// Transient tells that the fault is not one of the document: a question could not be answered, and compiling the
+	// same document again may succeed.
+	Transient bool
 }
 
 // Error returns the message, followed by the place and the hint.

@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"slices"
+	"strings"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -32,8 +35,8 @@ type Source struct {
 
 // APISource declares the API that a definition creates.
 type APISource struct {
-	GVK        kschema.GroupVersionKind
-	Namespaced bool
+	GVK   kschema.GroupVersionKind
+	Scope apiextensionsv1.ResourceScope
 	// Plural overrides the plural derived from the kind.
 	Plural      string
 	ShortNames  []string
@@ -51,7 +54,7 @@ type APISource struct {
 // NodeSource declares one node.
 type NodeSource struct {
 	ID string
-	// Template is the body of the objects to create.
+	// Template is the body of the objects to create; nil when there is none.
 	Template []byte
 	// Ref names the objects to read.
 	Ref         *RefSource
@@ -68,6 +71,30 @@ type RefSource struct {
 }
 
 // Kinds returns the kinds that compiling the source looks up, sorted and unique, whether or not they exist: when one
-// of them changes, compiling again may give another result. It is of use for a source that was refused; a Program
-// tells the same with fingerprints.
-func (s Source) Kinds() []kschema.GroupVersionKind { return nil }
+// of them changes, compiling again may give another result. It is of use for a source that was refused; a Program tells
+// the same with fingerprints.
+func (s Source) Kinds() []kschema.GroupVersionKind {
+	seen := map[kschema.GroupVersionKind]bool{}
+	for _, n := range s.Nodes {
+		if n == nil {
+			continue
+		}
+		apiVersion, kind := "", ""
+		if n.Template != nil {
+			body, _ := decodeObject(n.Template) //nolint:errcheck // what cannot be read names no kind
+			apiVersion, _ = body["apiVersion"].(string)
+			kind, _ = body["kind"].(string)
+		} else if n.Ref != nil {
+			apiVersion, kind = n.Ref.APIVersion, n.Ref.Kind
+		}
+		if gvk, err := parseGVK(apiVersion, kind); err == nil {
+			seen[gvk] = true
+		}
+	}
+	kinds := make([]kschema.GroupVersionKind, 0, len(seen))
+	for gvk := range seen {
+		kinds = append(kinds, gvk)
+	}
+	slices.SortFunc(kinds, func(a, b kschema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return kinds
+}

@@ -3,24 +3,137 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"kro.run/kro/cel"
+	"kro.run/kro/schema"
 )
 
-// Value is a compiled part of a document: a tree of literals and expressions.
-type Value struct{}
+// Value is a compiled part of a document: a tree of literals and expressions. It is immutable.
+type Value struct {
+	// path is the place inside the part.
+	path string
+	form valueForm
 
-// Eval returns the JSON value of the tree. omit() removes the map entry or list element it stands in. What it returns
-// belongs to the caller and may be changed, except for the bytes of strings. The error is a *ValueError.
+	literal any             // formLiteral: a JSON value, never given away
+	fields  []valueField    // formMap, sorted by name
+	items   []*Value        // formList
+	expr    *cel.Expression // formExpression
+	target  *schema.Node    // the schema of the field that takes the result of expr; may be nil
+}
+
+type valueForm int
+
+const (
+	formExpression valueForm = iota
+	formLiteral
+	formMap
+	formList
+)
+
+type valueField struct {
+	name  string
+	value *Value
+}
+
+func literalValue(literal any) *Value { return &Value{form: formLiteral, literal: literal} }
+
+// mapValue is a literal when all its fields are, so that evaluation copies it in one go.
+func mapValue(source map[string]any, fields []valueField) *Value {
+	for _, f := range fields {
+		if f.value.form != formLiteral {
+			return &Value{form: formMap, fields: fields}
+		}
+	}
+	return literalValue(source)
+}
+
+func listValue(source []any, items []*Value) *Value {
+	for _, item := range items {
+		if item.form != formLiteral {
+			return &Value{form: formList, items: items}
+		}
+	}
+	return literalValue(source)
+}
+
+// Eval returns the JSON value of the tree. omit() removes the map entry or list element that it stands in, wherever in a
+// result it is. What Eval returns is fresh in every part and belongs to the caller.
+//
+// The error is a *ValueError: that of the first expression that fails for good, otherwise of the first whose data is
+// still missing, so that waiting never hides a fault that waiting does not mend.
 func (v *Value) Eval(ctx context.Context, vars cel.Activation) (any, error) {
-	return nil, errors.New("not built yet")
+	e := evaluation{ctx: ctx, vars: vars}
+	result := e.eval(v)
+	switch {
+	case e.failed != nil:
+		return nil, e.failed
+	case e.pending != nil:
+		return nil, e.pending
+	case cel.IsOmitted(result):
+		return nil, &ValueError{Path: v.path, Err: errors.New("omit() cannot stand for a whole value, only for a field or a list element")}
+	}
+	return result, nil
+}
+
+// evaluation is one pass over a Value.
+type evaluation struct {
+	ctx             context.Context
+	vars            cel.Activation
+	failed, pending *ValueError
+}
+
+// eval returns the value of a tree; after an error the value means nothing.
+func (e *evaluation) eval(v *Value) any {
+	switch v.form {
+	case formMap:
+		result := make(map[string]any, len(v.fields))
+		for _, f := range v.fields {
+			if value := e.eval(f.value); !cel.IsOmitted(value) {
+				result[f.name] = value
+			}
+		}
+		return result
+	case formList:
+		result := make([]any, 0, len(v.items))
+		for _, item := range v.items {
+			if value := e.eval(item); !cel.IsOmitted(value) {
+				result = append(result, value)
+			}
+		}
+		return result
+	case formLiteral:
+		return deepCopy(v.literal)
+	}
+	if e.failed != nil {
+		return nil
+	}
+	result, err := evalExpression(e.ctx, e.vars, v.expr, v.target)
+	if err != nil {
+		e.fail(&ValueError{Path: v.path, Err: err})
+		return nil
+	}
+	return result
+}
+
+func (e *evaluation) fail(err *ValueError) {
+	if !isPending(err.Err) {
+		e.failed = err
+	} else if e.pending == nil {
+		e.pending = err
+	}
+}
+
+func isPending(err error) bool {
+	var eval *cel.EvalError
+	return errors.As(err, &eval) && eval.Pending
 }
 
 // ValueError says which expression of a Value failed.
 type ValueError struct {
 	// Path is the place inside the Value, as in spec.replicas.
 	Path string
-	// Err is a *cel.EvalError unless the result could not be converted to JSON.
+	// Err is a *cel.EvalError unless the result has no JSON form.
 	Err error
 }
 
@@ -30,25 +143,15 @@ func (e *ValueError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// Projection maps the nodes of a program to the status fields that the author declared.
-type Projection struct{}
-
-// Eval evaluates every leaf on its own. A leaf that fails is absent from the status and reported, in document order.
-func (p *Projection) Eval(ctx context.Context, vars cel.Activation) (map[string]any, []*LeafError) {
-	return nil, nil
+// ConvertError says that the result of an expression has no JSON form.
+type ConvertError struct {
+	// Source is the expression.
+	Source string
+	Err    error
 }
 
-// LeafError says which leaf of a Projection failed.
-type LeafError struct {
-	// Path is the place in the status, as in endpoint.host.
-	Path string
-	Err  error
-	// Pending tells that data is missing that may still come.
-	Pending bool
-}
-
-// Error returns the path and the cause.
-func (e *LeafError) Error() string { return "status." + e.Path + ": " + e.Err.Error() }
+// Error quotes the expression and gives the cause.
+func (e *ConvertError) Error() string { return fmt.Sprintf("convert %q: %s", e.Source, e.Err) }
 
 // Unwrap returns the cause.
-func (e *LeafError) Unwrap() error { return e.Err }
+func (e *ConvertError) Unwrap() error { return e.Err }

@@ -1,0 +1,163 @@
+package graph
+
+import (
+	"fmt"
+	"regexp"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// Ids are variables of expressions and values of labels, so their form is narrow; a reserved word is either a keyword of
+// CEL or has, or may get, a meaning of its own in kro.
+
+var (
+	idPattern     = regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
+	kindPattern   = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]{0,62}$`)
+	apiPattern    = regexp.MustCompile(`^v[0-9]+(alpha[0-9]+|beta[0-9]+)?$`)
+	pluralPattern = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
+)
+
+var reservedWords = wordSet(
+	// CEL
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+	"loop", "package", "namespace", "return", "var", "void", "while",
+	// kro
+	"apiVersion", "context", "dependency", "dependencies", "each", "externalRef", "externalReference", "externalRefs",
+	"externalReferences", "graph", "graphengine", "instance", "item", "items", "kind", "kro", "metadata", "object",
+	"resource", "resourcegraphdefinition", "resourceGraphDefinition", "resources", "root", "runtime", "schema", "self",
+	"serviceAccountName", "spec", "status", "this", "variables", "vars", "version",
+)
+
+func wordSet(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}
+
+const namingViolation = "failed to validate resourcegraphdefinition: naming convention violation: "
+
+// checkNames reports the names of the API and of all nodes that are malformed, reserved or taken, and fills byID with
+// the node that each id stands for: of two with the same id the first.
+func (c *compiler) checkNames() {
+	if api := c.src.API; api != nil {
+		c.checkAPINames(api)
+	}
+	for _, d := range c.drafts {
+		if d.void {
+			continue
+		}
+		id := d.src.ID
+		at := place{node: d.index, field: fieldID, path: d.path + ".id"}
+		switch {
+		case reservedWords[id]:
+			c.report(at, Diagnostic{Code: CodeName,
+				Message: namingViolation + fmt.Sprintf("id %s is a reserved keyword in KRO", id),
+				Hint:    booleanHint(id)})
+		case !idPattern.MatchString(id):
+			c.report(at, Diagnostic{Code: CodeName,
+				Message: namingViolation + fmt.Sprintf("id %s is not a valid KRO resource id: must be lower camelCase", id),
+				Hint:    "start with a lower-case letter and use letters and digits only"})
+		}
+		if first, taken := c.byID[id]; taken {
+			c.report(at, Diagnostic{Code: CodeName,
+				Message: namingViolation + fmt.Sprintf("found duplicate resource IDs %s", id),
+				Hint:    fmt.Sprintf("%s has it already", first.path)})
+			continue
+		}
+		c.byID[id] = d
+	}
+	for _, d := range c.drafts {
+		c.checkIterators(d)
+	}
+}
+
+func (c *compiler) checkAPINames(api *APISource) {
+	if !kindPattern.MatchString(api.GVK.Kind) {
+		c.reportAPI(fieldNames, "spec.schema.kind", Diagnostic{Code: CodeName,
+			Message: namingViolation + fmt.Sprintf("kind '%s' is not a valid KRO kind name: must be UpperCamelCase", api.GVK.Kind),
+			Hint:    "start with an upper-case letter and use at most 63 letters and digits"})
+	}
+	if !apiPattern.MatchString(api.GVK.Version) {
+		c.reportAPI(fieldNames, "spec.schema.apiVersion", Diagnostic{Code: CodeName,
+			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: apiVersion %q is not a version", api.GVK.Version),
+			Hint:    "write it like v1, v1beta1 or v1alpha1; the group is a field of its own"})
+	}
+	if api.Plural != "" && !pluralPattern.MatchString(api.Plural) {
+		c.reportAPI(fieldNames, "spec.schema.plural", Diagnostic{Code: CodeName,
+			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: plural %q is not a DNS label (RFC 1035)", api.Plural),
+			Hint:    "use lower-case letters, digits and dashes, starting with a letter"})
+	}
+	c.checkAliases("spec.schema.shortNames", api.ShortNames)
+	c.checkAliases("spec.schema.categories", api.Categories)
+	if api.Scope != apiextensionsv1.NamespaceScoped && api.Scope != apiextensionsv1.ClusterScoped {
+		c.reportAPI(fieldNames, "spec.schema.scope", Diagnostic{Code: CodeShape,
+			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: scope %q is neither Namespaced nor Cluster", api.Scope)})
+	}
+}
+
+func (c *compiler) checkAliases(path string, aliases []string) {
+	for i, alias := range aliases {
+		if !pluralPattern.MatchString(alias) {
+			c.reportAPI(fieldNames, joinIndex(path, i), Diagnostic{Code: CodeName,
+				Message: fmt.Sprintf("failed to validate resourcegraphdefinition: %q is not a DNS label (RFC 1035)", alias),
+				Hint:    "use lower-case letters, digits and dashes, starting with a letter"})
+		}
+	}
+}
+
+// checkIterators reports the names of a node's forEach entries. Iterators are variables beside the ids, so they follow
+// the same rules and must not hide one.
+func (c *compiler) checkIterators(d *draft) {
+	at := place{node: d.index, field: fieldForEach, path: d.path + ".forEach"}
+	max := c.env.MaxDimensions
+	if max <= 0 {
+		max = 10
+	}
+	if n := len(d.src.ForEach); n > max {
+		c.report(at, Diagnostic{Code: CodeShape,
+			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: resource %q: forEach cannot have more than %d dimensions, got %d", d.src.ID, max, n)})
+	}
+	seen := map[string]bool{}
+	for i, entry := range d.src.ForEach {
+		at.path = fmt.Sprintf("%s.forEach[%d]", d.path, i)
+		at.ordinal = i
+		if len(entry) != 1 {
+			c.report(at, Diagnostic{Code: CodeShape,
+				Message: fmt.Sprintf("failed to build resource %q: failed to parse forEach dimensions: an entry must have exactly one iterator, got %d", d.src.ID, len(entry)),
+				Hint:    "write each iterator as an entry of its own: - name: ${list}"})
+			continue
+		}
+		for name := range entry {
+			if message := c.iteratorFault(name, seen); message != "" {
+				d.badIterators = append(d.badIterators, name)
+				c.report(at, Diagnostic{Code: CodeName, Hint: booleanHint(name),
+					Message: fmt.Sprintf("failed to validate resourcegraphdefinition: resource %q: %s", d.src.ID, message)})
+			}
+			seen[name] = true
+		}
+	}
+}
+
+// booleanHint explains a name that nobody wrote.
+func booleanHint(name string) string {
+	if name == "true" || name == "false" {
+		return "YAML reads the words y, n, yes, no, on and off as booleans; put them in quotes, or choose another name"
+	}
+	return "choose another name"
+}
+
+func (c *compiler) iteratorFault(name string, seen map[string]bool) string {
+	switch {
+	case seen[name]:
+		return fmt.Sprintf("duplicate forEach iterator name %q", name)
+	case reservedWords[name]:
+		return fmt.Sprintf("forEach iterator name %q is a reserved keyword", name)
+	case !idPattern.MatchString(name):
+		return fmt.Sprintf("forEach iterator name %q is not valid: must be lowerCamelCase", name)
+	case c.byID[name] != nil:
+		return fmt.Sprintf("forEach iterator name %q conflicts with resource ID", name)
+	}
+	return ""
+}

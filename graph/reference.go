@@ -1,0 +1,126 @@
+package graph
+
+import (
+	"encoding/json"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kro.run/kro/schema"
+)
+
+var textSchema = &schema.Node{Type: "string"}
+
+// selectorSchema is that of metav1.LabelSelector.
+var selectorSchema = &schema.Node{Type: "object", Properties: map[string]*schema.Node{
+	"matchLabels": {Type: "object", AdditionalProperties: textSchema},
+	"matchExpressions": {Type: "array", Items: &schema.Node{Type: "object", Required: []string{"key", "operator"}, Properties: map[string]*schema.Node{
+		"key":      textSchema,
+		"operator": textSchema,
+		"values":   {Type: "array", Items: textSchema},
+	}}},
+}}
+
+// readReference reads which objects a node refers to.
+func (c *compiler) readReference(d *draft) {
+	src, root := d.src.Ref, d.path+".externalRef"
+	at := d.at(fieldBody, root)
+	d.node.Kind, d.node.Ref = Reference, &Ref{}
+	if src.Selector != nil {
+		d.node.Kind, d.node.Collection = Selection, true
+	}
+	c.resolveKind(d, src.APIVersion, src.Kind, at)
+
+	w := &walker{c: c, role: roleReference, at: at, root: root + ".metadata",
+		attempt: fmt.Sprintf("%sfailed to extract CEL expressions from schema for resource %s: ", d.attempt(), d.src.ID)}
+	if (src.Name != "") == (src.Selector != nil) {
+		c.report(d.at(fieldBody, w.root), Diagnostic{Code: CodeShape,
+			Message: fmt.Sprintf("%sinvalid externalRef of resource %q: exactly one of name or selector must be provided", d.attempt(), d.src.ID)})
+	}
+	if src.Name != "" {
+		d.node.Ref.Name = w.walk(src.Name, textSchema, "name")
+	}
+	if src.Namespace != "" {
+		d.node.Ref.Namespace = w.walk(src.Namespace, textSchema, "namespace")
+	}
+	if src.Selector != nil {
+		d.node.Ref.Selector = c.readSelector(d, w)
+	}
+	var namespace any
+	if src.Namespace != "" {
+		namespace = src.Namespace
+	}
+	c.checkNamespace(d, namespace, d.at(fieldBody, w.root+".namespace"))
+	d.sites = append(d.sites, w.sites...)
+}
+
+// readSelector reads a selector, which is a whole expression or a label selector with expressions in it. What is no
+// selector must not get through: a field misspelt would select everything.
+func (c *compiler) readSelector(d *draft, w *walker) *Value {
+	at := d.at(fieldBody, w.root+".selector")
+	refuse := func(problem any, hint string) *Value {
+		c.report(at, Diagnostic{Code: CodeShape, Hint: hint,
+			Message: fmt.Sprintf("%sinvalid externalRef of resource %q: invalid selector: %v", d.attempt(), d.src.ID, problem)})
+		return nil
+	}
+	decoded, err := decode(d.src.Ref.Selector)
+	if err != nil {
+		return refuse(err, "")
+	}
+	switch decoded := decoded.(type) {
+	case string:
+		if _, err := wholeExpression(decoded); err != nil {
+			return refuse(err, "write a label selector, or one ${...} that returns one")
+		}
+	case map[string]any:
+		if problem := literalSelectorFault(decoded); problem != nil {
+			return refuse(problem, "")
+		}
+	default:
+		return refuse("expected a label selector or an expression, got "+jsonType(decoded), "use {} to select every object of the kind")
+	}
+	return w.walk(decoded, selectorSchema, "selector")
+}
+
+// literalSelectorFault checks the selector rules that a schema does not tell, as far as the parts they need are literal.
+func literalSelectorFault(selector map[string]any) error {
+	expressions, _ := selector["matchExpressions"].([]any)
+	for _, e := range expressions {
+		requirement, _ := e.(map[string]any)
+		key, _ := requirement["key"].(string)
+		operator, _ := requirement["operator"].(string)
+		if operator == "" || key == "" {
+			return fmt.Errorf("matchExpressions need key and operator")
+		}
+	}
+	data, err := json.Marshal(selector)
+	if err != nil || hasAnyExpression(selector) {
+		return nil //nolint:nilerr // decoded JSON always marshals; and what is computed is known at run time only
+	}
+	var typed metav1.LabelSelector
+	if err := json.Unmarshal(data, &typed); err != nil {
+		return nil //nolint:nilerr // the walk along the schema tells it better
+	}
+	_, err = metav1.LabelSelectorAsSelector(&typed)
+	return err
+}
+
+func hasAnyExpression(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return hasExpression(value)
+	case []any:
+		for _, v := range value {
+			if hasAnyExpression(v) {
+				return true
+			}
+		}
+	case map[string]any:
+		for _, v := range value {
+			if hasAnyExpression(v) {
+				return true
+			}
+		}
+	}
+	return false
+}
