@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"kro.run/kro/cel"
+	"kro.run/kro/graph"
+)
+
+// evaluate takes a waiting node as far as data allow: excluded, failed, resolved (desired or target set), or waiting
+// with the reason in its detail.
+func (p *Pass) evaluate(ctx context.Context, index int) {
+	n := &p.nodes[index]
+	n.detail, n.root = "", false
+	switch included, err := p.included(ctx, n); {
+	case err != nil:
+		p.fail(index, err)
+		return
+	case !included:
+		n.phase = Excluded
+		return
+	case n.detail != "":
+		return
+	}
+	if p.gated(n) {
+		return
+	}
+	if err := p.resolve(ctx, n); err != nil {
+		p.pendOrFail(index, err)
+	}
+}
+
+// pendOrFail makes a node wait when what an expression misses may still come, and fail otherwise.
+func (p *Pass) pendOrFail(index int, err error) {
+	n := &p.nodes[index]
+	if !IsPending(err) {
+		p.fail(index, fmt.Errorf("node %q: %w", n.def.ID, err))
+		return
+	}
+	n.desired, n.target = nil, nil
+	n.detail = fmt.Sprintf("node %q: %v (data pending)", n.def.ID, err)
+	n.root = true
+}
+
+// IsPending tells that an expression failed only because data are not there yet.
+func IsPending(err error) bool {
+	var e *cel.EvalError
+	return errors.As(err, &e) && e.Pending
+}
+
+// included decides includeWhen. Exclusion is contagious: a node that refers to an excluded one is excluded itself.
+// Conditions over the instance alone decide at once; those over nodes wait until these are ready, since a decision on
+// half-made data would create or prune objects by mistake. It waits by setting the node's detail.
+func (p *Pass) included(ctx context.Context, n *node) (bool, error) {
+	for _, d := range n.def.Dependencies {
+		if p.nodes[d].phase == Excluded {
+			return false, nil
+		}
+	}
+	for _, condition := range n.def.IncludeWhen {
+		if p.readsNodes(condition) {
+			continue
+		}
+		if holds, err := p.condition(ctx, condition, scope{p}); err != nil || !holds {
+			return false, wrapInclude(condition, err)
+		}
+	}
+	for _, d := range n.def.IncludeDependencies {
+		if dep := &p.nodes[d]; !dep.isReady() {
+			n.detail = fmt.Sprintf("includeWhen dependency %q not ready: %s (data pending)", dep.def.ID, dep.notReady())
+			return true, nil
+		}
+	}
+	for _, condition := range n.def.IncludeWhen {
+		if !p.readsNodes(condition) {
+			continue
+		}
+		holds, err := p.condition(ctx, condition, scope{p})
+		if IsPending(err) {
+			n.detail = fmt.Sprintf("node %q: includeWhen %q: %v (data pending)", n.def.ID, condition.Source(), err)
+			n.root = true
+			return true, nil
+		}
+		if err != nil || !holds {
+			return false, wrapInclude(condition, err)
+		}
+	}
+	return true, nil
+}
+
+func wrapInclude(condition *cel.Expression, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("includeWhen %q: %w", condition.Source(), err)
+}
+
+// readsNodes tells that an expression refers to a node, not only to the instance.
+func (p *Pass) readsNodes(x *cel.Expression) bool {
+	for _, name := range x.References() {
+		if _, isNode := p.byID[name]; isNode {
+			return true
+		}
+	}
+	return false
+}
+
+// condition evaluates a boolean expression; null and an optional without a value count as false.
+func (p *Pass) condition(ctx context.Context, x *cel.Expression, act cel.Activation) (bool, error) {
+	value, err := x.Eval(ctx, act)
+	if err != nil {
+		return false, err
+	}
+	native, err := cel.ToJSON(value)
+	if err != nil {
+		return false, err
+	}
+	switch holds := native.(type) {
+	case bool:
+		return holds, nil
+	case nil:
+		return false, nil
+	default:
+		return false, fmt.Errorf("%q gave %T, expected a bool", x.Source(), native)
+	}
+}
+
+// gated tells whether a dependency holds the node back, and says which in the node's detail.
+func (p *Pass) gated(n *node) bool {
+	for _, d := range n.def.Dependencies {
+		dep := &p.nodes[d]
+		if dep.isReady() || p.options.Gate == GateScope && dep.phase == Observed {
+			continue
+		}
+		n.detail = fmt.Sprintf("node %q: dependent node %q not ready: %s (data pending)", n.def.ID, dep.def.ID, dep.notReady())
+		return true
+	}
+	return false
+}
+
+// isReady tells that dependents may go on: observed with readyWhen holding, or excluded.
+func (n *node) isReady() bool {
+	return n.phase == Excluded || n.phase == Observed && n.ready
+}
+
+func (n *node) notReady() string {
+	switch {
+	case n.phase == Observed && !n.ready:
+		return n.detail
+	case n.phase == Failed || n.phase == Waiting || n.phase == Running:
+		return fmt.Sprintf("node %q: no observed state: waiting for readiness", n.def.ID)
+	}
+	return ""
+}
+
+// resolve computes what the node wants done.
+func (p *Pass) resolve(ctx context.Context, n *node) error {
+	switch n.def.Kind {
+	case graph.Template:
+		return p.resolveTemplate(ctx, n)
+	case graph.Reference, graph.Selection:
+		target, err := p.resolveTarget(ctx, n)
+		n.target = target
+		return err
+	default:
+		return fmt.Errorf("nodes of kind %s cannot be evaluated", n.def.Kind)
+	}
+}

@@ -1,0 +1,29 @@
+package engine
+
+// Gate says what a node waits for in the nodes it refers to.
+type Gate int
+
+const (
+	// GateReadiness makes dependents wait until a node is ready (its readyWhen holds): instances of an RGD.
+	GateReadiness Gate = iota
+	// GateScope makes dependents wait only until a node has been observed: Graphs (KREP-024).
+	GateScope
+)
+
+// DefaultMaxCollectionSize bounds the items of one collection unless Options say otherwise.
+const DefaultMaxCollectionSize = 1000
+
+// Options tune a pass. The zero value is what an instance of an RGD gets.
+type Options struct {
+	// Gate says what dependents wait for. The default is GateReadiness.
+	Gate Gate
+	// MaxCollectionSize bounds the items of one forEach. Zero means DefaultMaxCollectionSize.
+	MaxCollectionSize int
+}
+
+func (o Options) maxCollectionSize() int {
+	if o.MaxCollectionSize > 0 {
+		return o.MaxCollectionSize
+	}
+	return DefaultMaxCollectionSize
+}

@@ -1,0 +1,104 @@
+package instance
+
+import (
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kro.run/kro/graph"
+	"kro.run/kro/internal/executor"
+	"kro.run/kro/internal/watch"
+)
+
+// stores gives the executor the caches of the fleet, and makes their events wake the instance.
+type stores struct {
+	pass *pass
+	used map[watch.Source]bool
+}
+
+var _ executor.Stores = (*stores)(nil)
+
+// Members implements executor.Stores. The instance is woken by changes of its own children only.
+func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
+	source := memberSource(gvr)
+	interest := watch.Interest{Index: watch.IndexInstanceID, Value: string(s.pass.state.uid)}
+	return s.pass.Caches.EnsureFor(source, ownerName(s.pass.state.uid), interest, s.pass.wake())
+}
+
+// External implements executor.Stores. The instance is woken by every change of what it reads.
+func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Target) executor.Store {
+	source := watch.Source{GVR: gvr, Namespace: target.Namespace, Name: target.Name, Selector: target.Selector}
+	if s.used == nil {
+		s.used = map[watch.Source]bool{}
+	}
+	s.used[source] = true
+	s.pass.state.externals[source] = true
+	return s.pass.Caches.Ensure(source, ownerName(s.pass.state.uid), s.pass.wake())
+}
+
+// commit lets go of the references that the instance no longer reads. It is called after a pass without failure: a
+// pass that failed half-way does not know what it would have read.
+func (s *stores) commit() {
+	for source := range s.pass.state.externals {
+		if !s.used[source] {
+			s.pass.Caches.Release(source, ownerName(s.pass.state.uid))
+			delete(s.pass.state.externals, source)
+		}
+	}
+}
+
+func (p *pass) wake() func(watch.Event) {
+	queue, k := p.queue, p.key
+	return func(watch.Event) { queue.Add(k) }
+}
+
+// awaitCaches tells whether the pass has to wait for caches that are being read, and has the instance woken when they
+// are. A cache that cannot be read is not waited for: what depends on it fails by itself and says why.
+func (p *pass) awaitCaches(program *graph.Program) (bool, error) {
+	resources, err := p.resources(p.inventory().GroupKinds)
+	if err != nil {
+		return false, err
+	}
+	for _, gvr := range append(memberResources(program), resources...) {
+		store := p.stores.Members(gvr)
+		if !store.Synced() && store.Err() == nil {
+			p.wakeWhen(store.Done())
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// wakeWhen puts the instance into the queue when a cache has been read.
+func (p *pass) wakeWhen(done <-chan struct{}) {
+	queue, k, stopped := p.queue, p.key, p.stopped
+	go func() {
+		select {
+		case <-done:
+			queue.Add(k)
+		case <-stopped:
+		}
+	}()
+}
+
+// watchContested has the instance woken when an object that belongs to somebody else changes or goes.
+func (p *pass) watchContested(contested []executor.Key) {
+	now := map[executor.Key]bool{}
+	for _, object := range contested {
+		now[object] = true
+		p.state.contested[object] = true
+		name := object.Name
+		if object.Namespace != "" {
+			name = object.Namespace + "/" + name
+		}
+		p.Caches.EnsureFor(memberSource(object.GVR), p.contestOwner(object), watch.Interest{Index: watch.IndexName, Value: name}, p.wake())
+	}
+	for object := range p.state.contested {
+		if !now[object] {
+			p.Caches.Release(memberSource(object.GVR), p.contestOwner(object))
+			delete(p.state.contested, object)
+		}
+	}
+}
+
+func (p *pass) contestOwner(object executor.Key) string {
+	return ownerName(p.state.uid) + "/contest/" + object.Namespace + "/" + object.Name
+}

@@ -1,0 +1,128 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/internal/apply"
+)
+
+// Member is an object of an instance, with the resource to reach it by.
+type Member struct {
+	GVR    kschema.GroupVersionResource
+	Object *unstructured.Unstructured
+}
+
+// Members lists the objects of an ApplySet in the caches of the given resources. It fails when a cache cannot say.
+func Members(stores Stores, resources []kschema.GroupVersionResource, setID string) ([]Member, error) {
+	var members []Member
+	for _, gvr := range resources {
+		store := stores.Members(gvr)
+		if !store.Synced() {
+			if err := store.Err(); err != nil {
+				return nil, err
+			}
+			return nil, &UnsyncedError{GVR: gvr, Done: store.Done()}
+		}
+		for _, object := range store.ByIndex(IndexPartOf, setID) {
+			members = append(members, Member{GVR: gvr, Object: object})
+		}
+	}
+	return members, nil
+}
+
+// IndexPartOf is the index of the caches by ApplySet.
+const IndexPartOf = "part-of"
+
+// UnsyncedError says that a cache has not been read yet. It passes by itself.
+type UnsyncedError struct {
+	GVR  kschema.GroupVersionResource
+	Done <-chan struct{}
+}
+
+// Error names the kind.
+func (e *UnsyncedError) Error() string {
+	return fmt.Sprintf("the objects of %s have not been read yet", e.GVR.GroupResource())
+}
+
+// Retire deletes the next wave of members: those whose node the graph no longer has first, then the highest
+// apply-order. It does not wait; while members of a wave are on their way out, the wave below is left alone. It returns
+// the members of the wave that it waits for.
+func (e *Executor) Retire(ctx context.Context, owner string, members []Member, known func(node string) bool) ([]Member, error) {
+	wave := nextWave(members, known)
+	var errs []error
+	for _, m := range wave {
+		if m.Object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if err := e.remove(ctx, owner, m); err != nil {
+			errs = append(errs, fmt.Errorf("deleting %s: %w", Describe(m.Object), err))
+		}
+	}
+	return wave, errors.Join(errs...)
+}
+
+func (e *Executor) remove(ctx context.Context, owner string, m Member) error {
+	select {
+	case e.Slots <- struct{}{}:
+		defer func() { <-e.Slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	key := Key{GVR: m.GVR, Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
+	defer e.locks.lock(key)()
+	e.Memory.drop(owner, key)
+	return e.Server.Delete(ctx, m.GVR, m.Object)
+}
+
+func nextWave(members []Member, known func(node string) bool) []Member {
+	if known != nil {
+		var strangers []Member
+		for _, m := range members {
+			if !known(nodeOf(m.Object)) {
+				strangers = append(strangers, m)
+			}
+		}
+		if len(strangers) > 0 {
+			members = strangers
+		}
+	}
+	objects := make([]*unstructured.Unstructured, len(members))
+	byUID := make(map[UID]Member, len(members))
+	for i, m := range members {
+		objects[i] = m.Object
+		byUID[m.Object.GetUID()] = m
+	}
+	_, next := apply.NextWave(objects)
+	wave := make([]Member, len(next))
+	for i, o := range next {
+		wave[i] = byUID[o.GetUID()]
+	}
+	return wave
+}
+
+// nodeOf is the id of the node that an object was made from.
+func nodeOf(object *unstructured.Unstructured) string {
+	if full := object.GetAnnotations()[v1alpha1.NodePathAnnotation]; full != "" {
+		return full
+	}
+	return object.GetLabels()[v1alpha1.NodeIDLabel]
+}
+
+func isMember(object *unstructured.Unstructured, setID string) bool {
+	return object.GetLabels()[v1alpha1.PartOfLabel] == setID
+}
+
+// Describe names an object for people: Kind namespace/name.
+func Describe(object *unstructured.Unstructured) string {
+	name := object.GetName()
+	if namespace := object.GetNamespace(); namespace != "" {
+		name = namespace + "/" + name
+	}
+	return object.GetKind() + " " + name
+}

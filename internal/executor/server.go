@@ -1,0 +1,116 @@
+package executor
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"kro.run/kro/api/v1alpha1"
+)
+
+// Server is the API server as the executor needs it.
+type Server interface {
+	// Apply sends an object by server-side apply as the manager of children. Without force it fails with a conflict
+	// where another manager owns a field.
+	Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error)
+	// Get reads one object live.
+	Get(ctx context.Context, gvr kschema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
+	// Delete deletes the object of that UID, and what it owns with it (a Job takes its Pods along). An object that is
+	// gone, or that has been replaced by another, is no error.
+	Delete(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured) error
+}
+
+// Live is the Server behind a dynamic client.
+type Live struct {
+	Client dynamic.Interface
+}
+
+var _ Server = Live{}
+
+func (l Live) resource(gvr kschema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
+	if namespace == "" {
+		return l.Client.Resource(gvr)
+	}
+	return l.Client.Resource(gvr).Namespace(namespace)
+}
+
+// Apply implements Server.
+func (l Live) Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+	return l.resource(gvr, object.GetNamespace()).Apply(ctx, object.GetName(), object,
+		metav1.ApplyOptions{FieldManager: v1alpha1.FieldManager, Force: force})
+}
+
+// Get implements Server.
+func (l Live) Get(ctx context.Context, gvr kschema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	return l.resource(gvr, namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// Delete implements Server.
+func (l Live) Delete(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured) error {
+	uid := object.GetUID()
+	background := metav1.DeletePropagationBackground
+	err := l.resource(gvr, object.GetNamespace()).Delete(ctx, object.GetName(), metav1.DeleteOptions{
+		Preconditions:     &metav1.Preconditions{UID: &uid},
+		PropagationPolicy: &background,
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// isManagerConflict tells a server-side apply conflict (another manager owns a field) from other conflicts.
+func isManagerConflict(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			return true
+		}
+	}
+	return false
+}
+
+// Store is the cache of the objects of one kind that kro owns, or of what a reference reads.
+type Store interface {
+	Synced() bool
+	Err() error
+	Done() <-chan struct{}
+	Get(namespace, name string) (*unstructured.Unstructured, bool)
+	ByIndex(index, value string) []*unstructured.Unstructured
+	List() []*unstructured.Unstructured
+	// Record puts the server's answer to an own write in front of the cache.
+	Record(object *unstructured.Unstructured)
+	// Expect keeps events of one object back while a write to it is under way; settle lets go of them.
+	Expect(namespace, name string) (settle func())
+}
+
+// Stores gives access to the caches.
+type Stores interface {
+	// Members is the cache of the objects of a kind that kro owns.
+	Members(gvr kschema.GroupVersionResource) Store
+	// External is the cache of what one reference of an instance reads; the instance is woken when it changes.
+	External(gvr kschema.GroupVersionResource, target Target) Store
+}
+
+// Target says what a reference reads.
+type Target struct {
+	Namespace, Name, Selector string
+}
+
+// Key names an object of a kind in the caches.
+type Key struct {
+	GVR             kschema.GroupVersionResource
+	Namespace, Name string
+}
+
+// UID is the identity of an object over time.
+type UID = types.UID

@@ -1,0 +1,109 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kro.run/kro/internal/apply"
+)
+
+// apply sends one object. What may belong to somebody else is sent without force first: if another manager objects, the
+// object is looked at before anything is taken over. The lock keeps two instances that want the same new object apart.
+func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstructured, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			answer, err = nil, fmt.Errorf("panic while applying %s %s/%s: %v", w.key.GVR.Resource, w.key.Namespace, w.key.Name, p)
+		}
+	}()
+	select {
+	case r.Slots <- struct{}{}:
+		defer func() { <-r.Slots }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer r.locks.lock(w.key)()
+	members := r.Stores.Members(w.key.GVR)
+	if observed, found := members.Get(w.key.Namespace, w.key.Name); found {
+		if err := apply.Conflict(observed, r.Owner.SetID); err != nil {
+			return nil, err
+		}
+		w.force = true
+	}
+	defer members.Expect(w.key.Namespace, w.key.Name)()
+	if answer, err = r.attempt(ctx, w); err != nil {
+		return nil, err
+	}
+	answer.SetManagedFields(nil)
+	members.Record(answer)
+	r.Memory.record(r.Owner.Key(), w.key, w.hash, answer)
+	return answer, nil
+}
+
+func (r *run) attempt(ctx context.Context, w write) (*unstructured.Unstructured, error) {
+	if !w.force && !r.Owner.Adopt {
+		if err := r.mayTake(ctx, w); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := r.Server.Apply(ctx, w.key.GVR, w.desired, w.force)
+	if err == nil || w.force || !isManagerConflict(err) {
+		return answer, err
+	}
+	if err := r.mayTake(ctx, w); err != nil {
+		return nil, err
+	}
+	return r.Server.Apply(ctx, w.key.GVR, w.desired, true)
+}
+
+// mayTake looks at an object that the caches do not know as kro's, live, before it is taken over.
+func (r *run) mayTake(ctx context.Context, w write) error {
+	existing, err := r.Server.Get(ctx, w.key.GVR, w.key.Namespace, w.key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("looking at the existing object before taking it over: %w", err)
+	}
+	if err := apply.Conflict(existing, r.Owner.SetID); err != nil {
+		return err
+	}
+	if !r.Owner.Adopt && !isMember(existing, r.Owner.SetID) {
+		return &notAdoptedError{key: w.key}
+	}
+	return nil
+}
+
+type notAdoptedError struct{ key Key }
+
+func (e *notAdoptedError) Error() string {
+	name := e.key.Name
+	if e.key.Namespace != "" {
+		name = e.key.Namespace + "/" + name
+	}
+	return fmt.Sprintf("%s %s: %v", e.key.GVR.Resource, name, errNotAdopted)
+}
+
+func isOwnership(err error) bool {
+	var owned *apply.OwnershipError
+	var foreign *notAdoptedError
+	return errors.As(err, &owned) || errors.As(err, &foreign)
+}
+
+// keyedLocks are locks by object, striped so that they need no bookkeeping.
+type keyedLocks struct {
+	stripes [256]sync.Mutex
+}
+
+var lockSeed = maphash.MakeSeed()
+
+func (l *keyedLocks) lock(key Key) (unlock func()) {
+	m := &l.stripes[maphash.Comparable(lockSeed, key)%uint64(len(l.stripes))]
+	m.Lock()
+	return m.Unlock
+}
