@@ -91,7 +91,7 @@ func (c *compiler) checkNode(d *draft) {
 		}
 		sc, err := local.of(s)
 		if err == nil {
-			s.expr, err = sc.env.Compile(s.text, s.role.use())
+			s.expr, err = sc.env.CompileParsed(s.parsed, s.role.use())
 		}
 		if err != nil {
 			s.bad = true

@@ -23,9 +23,9 @@ import (
 func Compile(src Source, env Env) (program *Program, diagnostics Diagnostics) {
 	c := &compiler{
 		src: src, env: env, types: cel.NewTypes(),
-		byID:        map[string]*draft{},
-		kinds:       map[kschema.GroupVersionKind]lookup{},
-		inspections: map[string]inspected{},
+		byID:   map[string]*draft{},
+		kinds:  map[kschema.GroupVersionKind]lookup{},
+		parsed: map[string]parseResult{},
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -58,7 +58,7 @@ type compiler struct {
 	order  []int
 	status *statusDraft
 
-	inspections map[string]inspected
+	parsed map[string]parseResult
 	// scope is the environment that all expressions share; iterators and each are added to it where they are needed.
 	scope *scope
 }

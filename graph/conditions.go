@@ -42,13 +42,7 @@ func (c *compiler) readConditionList(declared any) {
 
 func (c *compiler) resolveCondition(s *site) bool {
 	attempt := fmt.Sprintf("%scondition %q: ", buildingConditions, s.text)
-	inspection, err := c.inspect(s.text)
-	if err != nil {
-		c.report(s.at, Diagnostic{Code: CodeExpression, Message: attempt + "failed to inspect expression: " + err.Error()})
-		return false
-	}
-	s.read(inspection)
-	return c.checkScope(s, c.visible, func(problem string) string { return attempt + problem })
+	return c.read(s, attempt) && c.checkScope(s, c.visible, func(problem string) string { return attempt + problem })
 }
 
 // checkConditions compiles the entries, and checks them against each other.
@@ -62,7 +56,7 @@ func (c *compiler) checkConditions() {
 			continue
 		}
 		var err error
-		if s.expr, err = c.scope.env.Compile(s.text, s.role.use()); err != nil {
+		if s.expr, err = c.scope.env.CompileParsed(s.parsed, s.role.use()); err != nil {
 			s.bad = true
 			c.reportExpression(s.at, buildingConditions, err)
 		}

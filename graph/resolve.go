@@ -10,24 +10,31 @@ import (
 
 // What expressions refer to: the names in them decide the edges of the graph, before any type is known.
 
-type inspected struct {
-	inspection cel.Inspection
-	err        error
+type parseResult struct {
+	parsed *cel.Parsed
+	err    error
 }
 
-// read takes over what a parsed expression uses.
-func (s *site) read(i cel.Inspection) {
-	s.references, s.usesRuntime, s.usesOmit = i.References, i.UsesRuntime, i.UsesOmit
-}
-
-// inspect parses an expression, each distinct text once.
-func (c *compiler) inspect(text string) (cel.Inspection, error) {
-	known, done := c.inspections[text]
+// parse reads the syntax of an expression, each distinct text once.
+func (c *compiler) parse(text string) (*cel.Parsed, error) {
+	known, done := c.parsed[text]
 	if !done {
-		known.inspection, known.err = cel.Inspect(text)
-		c.inspections[text] = known
+		known.parsed, known.err = cel.Parse(text)
+		c.parsed[text] = known
 	}
-	return known.inspection, known.err
+	return known.parsed, known.err
+}
+
+// read parses the expression of a site and takes over what it uses. The fault of one that cannot be parsed begins with
+// attempt.
+func (c *compiler) read(s *site, attempt string) bool {
+	parsed, err := c.parse(s.text)
+	if err != nil {
+		c.reportExpression(s.at, attempt+"failed to inspect expression: ", err)
+		return false
+	}
+	s.parsed, s.references = parsed, parsed.References
+	return true
 }
 
 // resolveNames checks the names in all expressions of a node, and collects the nodes that it depends on.
@@ -55,13 +62,9 @@ func (c *compiler) resolveNames(d *draft) {
 
 // resolveSite parses an expression of a node and tells whether the names in it are ones it may use.
 func (c *compiler) resolveSite(d *draft, s *site) bool {
-	inspection, err := c.inspect(s.text)
-	if err != nil {
-		c.report(s.at, Diagnostic{Code: CodeExpression,
-			Message: fmt.Sprintf("failed to build dependency graph: %s: failed to inspect expression: %s", s.extracting(d), err)})
+	if !c.read(s, fmt.Sprintf("failed to build dependency graph: %s: ", s.extracting(d))) {
 		return false
 	}
-	s.read(inspection)
 	if s.role == roleTemplate && slices.ContainsFunc(s.references, func(name string) bool { return slices.Contains(d.badIterators, name) }) {
 		return false // told with the names
 	}
@@ -96,11 +99,11 @@ func (c *compiler) resolveSite(d *draft, s *site) bool {
 
 // checkScope reports what an expression refers to and cannot see.
 func (c *compiler) checkScope(s *site, visible func(string) bool, message func(problem string) string) bool {
-	if s.usesRuntime && s.role != roleCondition {
+	if s.parsed.UsesRuntime && s.role != roleCondition {
 		c.report(s.at, Diagnostic{Code: CodeExpression, Message: message("runtime is only available in status.conditions expressions")})
 		return false
 	}
-	if s.usesOmit && c.env.NoOmit {
+	if s.parsed.UsesOmit && c.env.NoOmit {
 		c.report(s.at, Diagnostic{Code: CodeExpression, Message: message("omit() requires the CELOmitFunction feature gate to be enabled")})
 		return false
 	}

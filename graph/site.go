@@ -70,9 +70,9 @@ type site struct {
 	// iterator is the name that a forEach expression gives its elements.
 	iterator string
 
-	// What the expression uses, once it is parsed.
-	references            []string
-	usesRuntime, usesOmit bool
+	// parsed is nil until the names in the expression are resolved; references are those names.
+	parsed     *cel.Parsed
+	references []string
 	// expr is nil until the site is compiled, and stays nil when it cannot be.
 	expr *cel.Expression
 	bad  bool

@@ -134,16 +134,10 @@ func (r *statusReader) literal(path, got string) {
 // resolveStatus tells whether the names in a status expression are ones it may use.
 func (c *compiler) resolveStatus(s *site) bool {
 	attempt := fmt.Sprintf("%sstatus field %q expression %q: ", buildingStatus, s.path, s.text)
-	inspection, err := c.inspect(s.text)
-	if err != nil {
-		c.report(s.at, Diagnostic{Code: CodeExpression, Message: attempt + "failed to inspect expression: " + err.Error()})
+	if !c.read(s, attempt) || !c.checkScope(s, c.visible, func(problem string) string { return attempt + problem }) {
 		return false
 	}
-	s.read(inspection)
-	if !c.checkScope(s, c.visible, func(problem string) string { return attempt + problem }) {
-		return false
-	}
-	if len(s.references) == 0 && !s.usesOmit {
+	if len(s.references) == 0 && !s.parsed.UsesOmit {
 		c.report(s.at, Diagnostic{Code: CodeShape,
 			Message: fmt.Sprintf("failed to create instance node: instance status field must refer to a resource or schema: %s", joinPath("status", s.path))})
 		return false
@@ -175,7 +169,7 @@ func (c *compiler) checkStatus() {
 
 func (c *compiler) compileStatus(s *site) {
 	var err error
-	if s.expr, err = c.scope.env.Compile(s.text, s.role.use()); err != nil {
+	if s.expr, err = c.scope.env.CompileParsed(s.parsed, s.role.use()); err != nil {
 		s.bad = true
 		c.reportExpression(s.at, fmt.Sprintf("%sfailed to type-check status expression %q at path %q: ", buildingStatus, s.text, s.path), err)
 	}

@@ -157,7 +157,7 @@ func (c *compiler) checkIdentity(d *draft) {
 		if s.path == "metadata.namespace" && !c.clusterScoped() {
 			continue // without one the object goes to the namespace of the instance
 		}
-		if inspection, err := c.inspect(s.text); err == nil && inspection.UsesOmit {
+		if parsed, err := c.parse(s.text); err == nil && parsed.UsesOmit {
 			s.bad = true
 			c.report(s.at, Diagnostic{Code: CodeIdentity,
 				Message: fmt.Sprintf("%sresource %q: omit() cannot be used at path %q — the field is required and must resolve to a concrete value",
