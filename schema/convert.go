@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,6 +26,7 @@ type converter struct {
 
 	shared  map[shape]*Node
 	pending map[*Node]merge
+	order   []*Node // of pending
 }
 
 // shape identifies a node without properties, requirements and unions.
@@ -96,7 +98,7 @@ func (c *converter) properties(props map[string]apiextensionsv1.JSONSchemaProps)
 		return nil
 	}
 	nodes := make(map[string]*Node, len(props))
-	for name := range props {
+	for _, name := range slices.Sorted(maps.Keys(props)) {
 		property := props[name]
 		nodes[name] = c.node(&property)
 	}
@@ -132,14 +134,18 @@ func (c *converter) allOf(props *apiextensionsv1.JSONSchemaProps) []*Node {
 
 // settleType decides the type of a node of which everything but its unions is known.
 func (c *converter) settleType(n *Node, props *apiextensionsv1.JSONSchemaProps) {
+	if n.EmbeddedResource {
+		addObjectFields(n)
+		n.IntOrString = false
+	}
 	if n.Type == "" && !n.IntOrString {
 		c.inferType(n, props)
 	}
 	if n.IntOrString {
-		n.Type, n.Format, n.Union = "", "", nil
+		n.Type, n.Format = "", ""
 	}
-	if n.EmbeddedResource {
-		addObjectFields(n)
+	if n.IntOrString || n.Type != "" {
+		n.Union = nil
 	}
 	silent := n.Properties == nil && n.AdditionalProperties == nil && !n.AnyAdditional
 	if n.Type == "object" && silent && c.openObjects || n.Type == "" && !n.IntOrString && n.Union == nil {

@@ -85,6 +85,7 @@ func (d *Document) root(name string) (*Node, error) {
 	}
 	d.added, d.fault = nil, nil
 	root := d.reference(name)
+	d.convert.finish()
 	if d.fault != nil {
 		for _, name := range d.added {
 			delete(d.nodes, name)
@@ -92,7 +93,6 @@ func (d *Document) root(name string) (*Node, error) {
 		d.convert = converter{reference: d.reference, openObjects: true}
 		return nil, d.fault
 	}
-	d.convert.finish()
 	for _, name := range d.added {
 		delete(d.sources, name)
 	}
@@ -133,12 +133,10 @@ func (c *component) close(result *Node, convert *converter) {
 		c.node = result
 	case result == c.node: // defined as itself: says nothing
 		c.node.PreserveUnknown = true
+	case convert.waits(result): // its content is not known yet
+		convert.postpone(c.node, merge{from: []*Node{result}, props: &apiextensionsv1.JSONSchemaProps{}})
 	default:
 		*c.node = *result
-		if m, waits := convert.pending[result]; waits {
-			delete(convert.pending, result)
-			convert.pending[c.node] = m
-		}
 	}
 }
 

@@ -17,13 +17,20 @@ func (c *converter) postpone(n *Node, m merge) {
 		c.pending = map[*Node]merge{}
 	}
 	c.pending[n] = m
+	c.order = append(c.order, n)
+}
+
+func (c *converter) waits(n *Node) bool {
+	_, waits := c.pending[n]
+	return waits
 }
 
 // finish carries out the postponed merges. No node may be published before.
 func (c *converter) finish() {
-	for n := range c.pending {
-		c.settle(n)
+	for i := 0; i < len(c.order); i++ { // settling may postpone more
+		c.settle(c.order[i])
 	}
+	c.order = nil
 }
 
 // settle merges into n what its allOf lists, after settling those. Taking a merge off the list first ends a schema that contains itself.

@@ -77,7 +77,7 @@ type crdIndex struct {
 	byKind map[schema.GroupKind][]*CRDInfo
 	// appeared and gone are told each kind that has a CRD, and that has none any more.
 	appeared, gone func(schema.GroupKind)
-	subscribers []func(Change)
+	subscribers    []func(Change)
 }
 
 func newCRDIndex(appeared, gone func(schema.GroupKind)) *crdIndex {
