@@ -73,8 +73,8 @@ const (
 	InstanceGroupAnnotation = "internal.kro.run/instance-group"
 	// DefinitionNameAnnotation is the full name of the definition, where DefinitionNameLabel had to be shortened.
 	DefinitionNameAnnotation = "internal.kro.run/resource-graph-definition-name"
-	// CRDMetadataAnnotation lists the labels and annotations of a generated CRD that come from its definition, so that kro can tell them from
-	// those of others and remove them when the definition drops them.
+	// CRDMetadataAnnotation remembers in a generated CRD what its definition asked for: which labels and annotations, so that kro can tell them from those of
+	// others and remove them when the definition drops them, and a hash of the spec, so that kro can tell an edit by hand from a change of the definition.
 	CRDMetadataAnnotation = "internal.kro.run/crd-metadata"
 )
 
