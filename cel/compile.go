@@ -42,19 +42,28 @@ func (e *CompileError) Error() string { return e.Message }
 
 // Compile parses and checks an expression and plans its evaluation. The error is a *CompileError. The same text for the same use is compiled once.
 func (e *Env) Compile(src string, use Use) (*Expression, error) {
-	key := compileKey{src, use}
-	e.mu.Lock()
-	x, ok := e.compiled[key]
-	e.mu.Unlock()
-	if ok {
+	if x, ok := e.known(src, use); ok {
 		return x, nil
 	}
-	x, err := e.compile(src, use)
+	p, err := Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	return e.CompileParsed(p, use)
+}
+
+// CompileParsed is Compile for an expression whose syntax was read already.
+func (e *Env) CompileParsed(p *Parsed, use Use) (*Expression, error) {
+	if x, ok := e.known(p.source, use); ok {
+		return x, nil
+	}
+	x, err := e.compile(p, use)
 	if err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	key := compileKey{p.source, use}
 	if first, ok := e.compiled[key]; ok {
 		return first, nil
 	}
@@ -62,24 +71,30 @@ func (e *Env) Compile(src string, use Use) (*Expression, error) {
 	return x, nil
 }
 
-func (e *Env) compile(src string, use Use) (*Expression, error) {
-	parsed, err := parse(e.env, src)
-	if err != nil {
+func (e *Env) known(src string, use Use) (*Expression, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	x, ok := e.compiled[compileKey{src, use}]
+	return x, ok
+}
+
+func (e *Env) compile(p *Parsed, use Use) (*Expression, error) {
+	if err := e.allowed(p, use); err != nil {
 		return nil, err
 	}
-	found := e.base.inspect(parsed.NativeRep().Expr(), e.declared())
-	if err := e.allowed(src, use, found); err != nil {
+	parsed, err := p.take()
+	if err != nil {
 		return nil, err
 	}
 	checked, issues := e.env.Check(parsed)
 	if err := issues.Err(); err != nil {
-		return nil, &CompileError{Source: src, Message: err.Error(), Hint: hint(err.Error())}
+		return nil, &CompileError{Source: p.source, Message: err.Error(), Hint: hint(err.Error())}
 	}
 	native := checked.NativeRep()
 	x := &Expression{
-		source:     src,
+		source:     p.source,
 		typ:        checked.OutputType(),
-		inspection: found,
+		inspection: p.Inspection,
 		loops:      loops(native.Expr()),
 		literal:    literalOf(native, native.Expr()),
 	}
@@ -88,45 +103,30 @@ func (e *Env) compile(src string, use Use) (*Expression, error) {
 			return nil, err
 		}
 	}
-	x.program, err = e.plan(native, x.loops)
+	// Planning evaluates constants, so a literal that is no time or regular expression is found here.
+	program, err := e.plan(native, x.loops)
 	if err != nil {
-		return nil, &CompileError{Source: src, Message: fmt.Sprintf("plan expression %q: %v", src, err)}
+		return nil, &CompileError{Source: p.source, Message: fmt.Sprintf("expression %q can never be evaluated: %v", p.source, err)}
 	}
+	x.program = program
 	return x, nil
 }
 
-func (e *Env) declared() names {
-	declared := make(names, len(e.variables))
-	for name := range e.variables {
-		declared[name] = true
-	}
-	return declared
-}
-
-// parse wraps what the parser reports in the text that says that it is about syntax.
-func parse(env *celgo.Env, src string) (*celgo.Ast, error) {
-	parsed, issues := env.Parse(src)
-	if err := issues.Err(); err != nil {
-		return nil, &CompileError{Source: src, Message: "parse error: " + err.Error()}
-	}
-	return parsed, nil
-}
-
 // allowed refuses names that do not exist and features that do not belong at the place, before types are looked at.
-func (e *Env) allowed(src string, use Use, found Inspection) error {
+func (e *Env) allowed(p *Parsed, use Use) error {
 	refuse := func(format string, args ...any) error {
-		return &CompileError{Source: src, Message: fmt.Sprintf(format, args...)}
+		return &CompileError{Source: p.source, Message: fmt.Sprintf(format, args...)}
 	}
-	if found.UsesRuntime && use != StatusConditions {
+	if p.UsesRuntime && use != StatusConditions {
 		return refuse("runtime is only available in status.conditions expressions")
 	}
-	if found.UsesOmit && use != Template {
+	if p.UsesOmit && use != Template {
 		return refuse("omit() can only be used in resource template expressions")
 	}
-	if unknown := e.UnknownIdentifiers(found); len(unknown) > 0 {
+	if unknown := e.UnknownIdentifiers(p.Inspection); len(unknown) > 0 {
 		return refuse("references unknown identifiers: [%s]", strings.Join(unknown, " "))
 	}
-	if unknown := found.UnknownFunctions(); len(unknown) > 0 {
+	if unknown := p.UnknownFunctions(); len(unknown) > 0 {
 		return refuse("uses unknown functions: %s", formatFunctions(unknown))
 	}
 	return nil

@@ -101,3 +101,19 @@ func pending(err error) bool {
 	message := err.Error()
 	return slices.ContainsFunc(pendingPrefixes, func(prefix string) bool { return strings.HasPrefix(message, prefix) })
 }
+
+// Truth reads the result of a condition. Null and an absent optional decide nothing: known is false.
+func Truth(v ref.Val) (truth, known bool, err error) {
+	switch x := v.(type) {
+	case types.Bool:
+		return bool(x), true, nil
+	case types.Null:
+		return false, false, nil
+	case *types.Optional:
+		if !x.HasValue() {
+			return false, false, nil
+		}
+		return Truth(x.GetValue())
+	}
+	return false, false, fmt.Errorf("condition did not return bool, but %s", typeName(v))
+}

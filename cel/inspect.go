@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
+	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
 	"github.com/google/cel-go/common/operators"
@@ -26,17 +28,46 @@ type Inspection struct {
 	UsesRuntime bool
 }
 
-// Inspect parses an expression and gives what it refers to. The error is a *CompileError with the parser's positions.
-func Inspect(src string) (Inspection, error) {
+// Parsed is an expression whose syntax was read. It saves Env.CompileParsed from reading it again. Safe for concurrent use.
+type Parsed struct {
+	Inspection
+	source string
+	ast    *celgo.Ast
+	taken  atomic.Bool
+}
+
+// take gives the syntax tree to one checker, since checking changes it; whoever comes later gets a tree of its own.
+func (p *Parsed) take() (*celgo.Ast, error) {
+	if p.taken.CompareAndSwap(false, true) {
+		return p.ast, nil
+	}
+	again, err := Parse(p.source)
+	if err != nil {
+		return nil, err
+	}
+	return again.ast, nil
+}
+
+// Parse reads the syntax of an expression, which no environment changes. The error is a *CompileError with the parser's positions.
+func Parse(src string) (*Parsed, error) {
 	b, err := base()
 	if err != nil {
-		return Inspection{}, err
+		return nil, err
 	}
-	parsed, err := parse(b.env, src)
+	parsed, issues := b.env.Parse(src)
+	if err := issues.Err(); err != nil {
+		return nil, &CompileError{Source: src, Message: "parse error: " + err.Error()}
+	}
+	return &Parsed{Inspection: b.inspect(parsed.NativeRep().Expr()), source: src, ast: parsed}, nil
+}
+
+// Inspect is Parse for those who only want to know what an expression refers to.
+func Inspect(src string) (Inspection, error) {
+	p, err := Parse(src)
 	if err != nil {
 		return Inspection{}, err
 	}
-	return b.inspect(parsed.NativeRep().Expr(), nil), nil
+	return p.Inspection, nil
 }
 
 // names is a set of identifiers.
@@ -64,15 +95,15 @@ func both(a, b names) names {
 // inspector walks one expression.
 type inspector struct {
 	base       *baseEnv
-	declared   names    // variables that hide a type of the same name
+	asksType   bool     // type(x) is called, so a bare name of a type is that type
 	bound      []string // variables of the macros around the current position
 	references names
 	functions  names
 	runtime    bool
 }
 
-func (b *baseEnv) inspect(e ast.Expr, declared names) Inspection {
-	i := &inspector{base: b, declared: declared, references: names{}, functions: names{}}
+func (b *baseEnv) inspect(e ast.Expr) Inspection {
+	i := &inspector{base: b, asksType: calls(e, "type"), references: names{}, functions: names{}}
 	unconditional := i.walk(e)
 	return Inspection{
 		References:    i.references.sorted(),
@@ -83,14 +114,23 @@ func (b *baseEnv) inspect(e ast.Expr, declared names) Inspection {
 	}
 }
 
+// calls says whether a global function is called anywhere in an expression.
+func calls(e ast.Expr, function string) bool {
+	found := false
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.CallKind && !e.AsCall().IsMemberFunction() && e.AsCall().FunctionName() == function
+	}))
+	return found
+}
+
 // walk records what e uses and gives the identifiers it needs in any case.
 func (i *inspector) walk(e ast.Expr) names {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if name := e.AsIdent(); i.declared[name] || !i.base.isType(name) {
-			return i.identifier(name)
+		if i.asksType && i.base.isType(e.AsIdent()) {
+			return names{}
 		}
-		return names{}
+		return i.identifier(e.AsIdent())
 	case ast.SelectKind:
 		if name, ok := containers.ToQualifiedName(e); ok && i.base.isType(name) {
 			return names{}
@@ -127,7 +167,7 @@ func (i *inspector) walkAll(exprs []ast.Expr) names {
 	return needed
 }
 
-// root walks what is selected or called on. A bare name there is a variable even when a type has it too (a node may be called list).
+// root walks what is selected or called on. A bare name there is a variable even when a type has it too: a node may be called list.
 func (i *inspector) root(e ast.Expr) names {
 	if e.Kind() == ast.IdentKind {
 		return i.identifier(e.AsIdent())

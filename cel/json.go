@@ -2,6 +2,7 @@ package cel
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -15,10 +16,16 @@ import (
 	"kro.run/kro/schema"
 )
 
-// Omitted stands in the results of ToJSON for a value that omit() took away. Whoever assembles the object removes the field or element.
+// omitted is the type of Omitted, so that no other value is taken for it.
 type omitted struct{}
 
-// Omitted is the one value of its kind; recognise it with IsOmitted.
+// MarshalJSON fails: a placeholder that nobody removed must not reach the wire.
+func (omitted) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("omit() has no JSON form: it stands for the absence of a field")
+}
+
+// Omitted stands in the results of ToJSON for a value that omit() took away. Whoever assembles the object removes the field or element; recognise it
+// with IsOmitted.
 var Omitted any = omitted{}
 
 // IsOmitted says that a JSON value is to be left out.
@@ -27,22 +34,17 @@ func IsOmitted(v any) bool {
 	return ok
 }
 
-const bytesAdvice = "bytes value cannot be used directly in a resource template or status field; encode it explicitly, e.g. base64.encode(...)"
+var errBytes = errors.New("bytes value cannot be used directly in a resource template or status field; encode it explicitly, e.g. base64.encode(...)")
 
 // ToJSON converts a result to a JSON value that shares nothing with the values it was made from: map[string]any, []any, string, bool, int64, float64,
 // nil or Omitted. Times become RFC 3339 text, durations Go's form (1h30m0s), an absent optional and null become nil. Bytes, map keys that are no text and
 // values without a JSON form (quantities, URLs) are errors.
 func ToJSON(v ref.Val) (any, error) {
-	return toJSON(nil, false, v)
+	return ToJSONFor(nil, v)
 }
 
 // ToJSONFor is ToJSON for a field of the given schema: where it has the format byte, bytes become base64 text.
-func ToJSONFor(n *schema.Node, v ref.Val) (any, error) {
-	return toJSON(n, n != nil, v)
-}
-
-// toJSON converts for a target; without one, typed says no and bytes never fit.
-func toJSON(target *schema.Node, typed bool, v ref.Val) (any, error) {
+func ToJSONFor(target *schema.Node, v ref.Val) (any, error) {
 	switch x := v.(type) {
 	case types.String:
 		return string(x), nil
@@ -64,31 +66,31 @@ func toJSON(target *schema.Node, typed bool, v ref.Val) (any, error) {
 	case types.Duration:
 		return x.Duration.String(), nil
 	case types.Bytes:
-		if typed && kindOf(target) == kindBytes {
+		if kindOf(target) == kindBytes {
 			return base64.StdEncoding.EncodeToString(x), nil
 		}
-		return nil, fmt.Errorf("%s", bytesAdvice)
+		return nil, errBytes
 	case *types.Optional:
 		if !x.HasValue() {
 			return nil, nil
 		}
-		return toJSON(target, typed, x.GetValue())
+		return ToJSONFor(target, x.GetValue())
 	case *types.Err:
 		return nil, x
 	}
-	return containerToJSON(target, typed, v)
+	return containerToJSON(target, v)
 }
 
-func containerToJSON(target *schema.Node, typed bool, v ref.Val) (any, error) {
+func containerToJSON(target *schema.Node, v ref.Val) (any, error) {
 	switch x := v.(type) {
 	case *object:
 		return copyJSON(target, x.node, x.fields)
 	case *list:
 		return copyList(target, x.items, x.elems)
 	case traits.Mapper:
-		return mapToJSON(target, typed, x)
+		return mapToJSON(target, x)
 	case traits.Lister:
-		return listToJSON(target, typed, x)
+		return listToJSON(target, x)
 	}
 	if v == library.Omit {
 		return Omitted, nil
@@ -111,7 +113,7 @@ func double(f float64) (any, error) {
 	return f, nil
 }
 
-func mapToJSON(target *schema.Node, typed bool, m traits.Mapper) (any, error) {
+func mapToJSON(target *schema.Node, m traits.Mapper) (any, error) {
 	out := make(map[string]any, int(m.Size().(types.Int)))
 	for it := m.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
@@ -120,7 +122,7 @@ func mapToJSON(target *schema.Node, typed bool, m traits.Mapper) (any, error) {
 			return nil, fmt.Errorf("map key must be string, got %s", typeName(key))
 		}
 		value, _ := m.Find(key)
-		converted, err := toJSON(childOf(target, string(name)), typed, value)
+		converted, err := ToJSONFor(childOf(target, string(name)), value)
 		if err != nil {
 			return nil, err
 		}
@@ -129,10 +131,10 @@ func mapToJSON(target *schema.Node, typed bool, m traits.Mapper) (any, error) {
 	return out, nil
 }
 
-func listToJSON(target *schema.Node, typed bool, l traits.Lister) (any, error) {
+func listToJSON(target *schema.Node, l traits.Lister) (any, error) {
 	out := make([]any, 0, int(l.Size().(types.Int)))
 	for it := l.Iterator(); it.HasNext() == types.True; {
-		converted, err := toJSON(itemsOf(target), typed, it.Next())
+		converted, err := ToJSONFor(itemsOf(target), it.Next())
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +161,7 @@ func copyJSON(target, source *schema.Node, v any) (any, error) {
 		return copyList(target, itemsOf(source), x)
 	case string:
 		if source != nil && kindOf(source) == kindBytes && kindOf(target) != kindBytes {
-			return nil, fmt.Errorf("%s", bytesAdvice)
+			return nil, errBytes
 		}
 		return x, nil
 	case nil, bool, int64, float64:

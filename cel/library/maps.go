@@ -51,7 +51,11 @@ func mergeMaps(left, right ref.Val, both func(l, r ref.Val) ref.Val) ref.Val {
 	merged := make(map[ref.Val]ref.Val, int(size(l)+size(r)))
 	for it := l.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
-		merged[key] = l.Get(key)
+		value := l.Get(key)
+		if types.IsError(value) {
+			return value
+		}
+		merged[key] = value
 	}
 	for it := r.Iterator(); it.HasNext() == types.True; {
 		key := it.Next()
@@ -59,12 +63,10 @@ func mergeMaps(left, right ref.Val, both func(l, r ref.Val) ref.Val) ref.Val {
 		if mine, ok := merged[key]; ok {
 			value = both(mine, value)
 		}
-		merged[key] = value
-	}
-	for _, value := range merged {
 		if types.IsError(value) {
 			return value
 		}
+		merged[key] = value
 	}
 	return types.NewRefValMap(types.DefaultTypeAdapter, merged)
 }

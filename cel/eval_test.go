@@ -1,0 +1,232 @@
+package cel
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	celgo "github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
+	"github.com/google/go-cmp/cmp"
+)
+
+// eval compiles and evaluates, and gives the JSON value.
+func eval(t *testing.T, env *Env, vars Activation, source string) (any, error) {
+	t.Helper()
+	x, err := env.Compile(source, Template)
+	if err != nil {
+		t.Fatalf("Compile(%s): %v", source, err)
+	}
+	v, err := x.Eval(context.Background(), vars)
+	if err != nil {
+		return nil, err
+	}
+	return ToJSON(v)
+}
+
+func TestEvalTellsMissingDataFromFaults(t *testing.T) {
+	env, vars := testEnv(t, Variable{"absent", celgo.DynType}), testVars(t)
+	for source, tc := range map[string]struct {
+		pending bool
+		message string
+	}{
+		"schema.spec.gone":                                    {true, "no such key: gone"},
+		"schema.spec.o.nothing.there":                         {true, "no such key: nothing"},
+		"schema.spec.m['q']":                                  {true, "no such key: q"},
+		"schema.spec.names[7]":                                {true, "index out of bounds: 7"},
+		"absent.metadata.name":                                {true, "no such attribute(s): absent"},
+		"schema.spec.names.map(n, schema.spec.m[n])":          {true, "no such key: b"},
+		"1 / (schema.spec.num - 3)":                           {false, "division by zero"},
+		"schema.spec.o.keep + 1":                              {false, "no such overload"},
+		"int(schema.spec.word)":                               {false, "word"},
+		"json.unmarshal('no such key: x').a":                  {false, "json.unmarshal failed to parse JSON"},
+		"duration(schema.spec.word)":                          {false, "duration"},
+		"url('no such key: %zz')":                             {false, "no such key"},
+		"lists.setAtIndex([1], 5, 1)":                         {false, "lists.setAtIndex: index 5 out of bounds [0, 1)"},
+		"lists.insertAtIndex([1], 5, 1)":                      {false, "lists.insertAtIndex: index 5 out of bounds [0, 1]"},
+		"random.seededString(0, 'a')":                         {false, "random.seededString length must be positive"},
+		"random.seededString(2000000000, 'a')":                {false, "random.seededString length must be at most"},
+		"random.seededInt(3, 3, 'a')":                         {false, "random.seededInt min must be less than max"},
+		"optional.none().value()":                             {false, "optional.none()"},
+		"'a' + dyn(omit())":                                   {false, "no such overload"},
+		"omit() == omit()":                                    {false, "omit() cannot be compared"},
+		"{'a': 1}.deepMerge(3)":                               {false, "no such overload"},
+		"schema.spec.gone == 'x' || schema.spec.num / 0 == 1": {true, "no such key: gone"},
+	} {
+		x, err := env.Compile(source, Template)
+		if err != nil {
+			t.Errorf("Compile(%s): %v", source, err)
+			continue
+		}
+		_, err = x.Eval(context.Background(), vars)
+		var fault *EvalError
+		if !errors.As(err, &fault) {
+			t.Errorf("Eval(%s) gave %v, want an *EvalError", source, err)
+			continue
+		}
+		if fault.Pending != tc.pending || !strings.Contains(fault.Error(), tc.message) || !strings.HasPrefix(fault.Error(), "eval ") {
+			t.Errorf("%s: pending %v, %q; want pending %v, message with %q", source, fault.Pending, fault.Error(), tc.pending, tc.message)
+		}
+	}
+}
+
+func TestEvalCopes(t *testing.T) {
+	env, vars := testEnv(t), testVars(t)
+	for source, want := range map[string]any{
+		"schema.spec.port":  int64(80),
+		"schema.spec.odd":   "odd",
+		"schema.spec.ratio": float64(2), // an integer in the data of a number field
+		"schema.spec.ref.__in__ + schema.spec.ref.`a-b`":     "insidedash",
+		"schema.spec.ref.a__dash__b + schema.spec.ref.name":  "dashn",
+		"schema.spec.ref.namespace":                          "ns",
+		"schema.spec.?gone":                                  nil,
+		"has(schema.spec.ref.__in__)":                        true,
+		"schema.metadata.creationTimestamp":                  "2024-02-29T01:00:00Z",
+		"schema.metadata.creationTimestamp + duration('1h')": "2024-02-29T02:00:00Z",
+		"duration('90m')":                                    "1h30m0s",
+		"uint(7)":                                            int64(7),
+		"null":                                               nil,
+		"schema.spec.m":                                      map[string]any{"k": "v"},
+		"schema.spec.names + ['c']":                          []any{"b", "a", "c"},
+		"size(schema.spec.m) == 1":                           true,
+		"schema.spec.nulls.deep.list[1].k == null":           true,
+		"schema.spec.names == ['b', 'a']":                    true,
+		"{'k': 'v'} == schema.spec.m":                        true,
+		"schema.spec.m == {'k': 'v'}":                        true,
+		"schema.spec.m == {'k': 'w'}":                        false,
+		"'b' in schema.spec.names && 'k' in schema.spec.m":   true,
+		"json.encode(schema.spec.o)":                         `{"a":{"l":[1,2],"x":1},"keep":"k"}`,
+		"'%s'.format([schema.spec.names])":                   "[b, a]",
+		"schema.spec.o.merge({'added': true})": map[string]any{
+			"a": map[string]any{"x": int64(1), "l": []any{int64(1), int64(2)}}, "keep": "k", "added": true},
+		"[schema.spec.flag ? omit() : 1, 2]":                []any{Omitted, int64(2)},
+		"{'a': omit()}":                                     map[string]any{"a": Omitted},
+		"type(schema.spec) == map":                          true,
+		"optional.ofNonZeroValue(schema.spec.m).hasValue()": true,
+	} {
+		got, err := eval(t, env, vars, source)
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", source, diff)
+		}
+	}
+}
+
+func TestMapsAreVisitedInOrderOfTheirKeys(t *testing.T) {
+	data := map[string]any{}
+	var sorted []string
+	for c := 'a'; c <= 'z'; c++ {
+		data[string(c)] = "x"
+		sorted = append(sorted, string(c))
+	}
+	env := testEnv(t, Variable{"typed", celgo.MapType(celgo.StringType, celgo.StringType)}, Variable{"free", celgo.DynType})
+	vars, err := celgo.NewActivation(map[string]any{"typed": view(textMapNode, data), "free": plain(data)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(sorted, "")
+	literal := "{'q': 1, 'b': 2, 'z': 3, 'a': 4, 'm': 5, 'c': 6, 'x': 7}"
+	for source, want := range map[string]string{
+		"typed.map(k, k).join()":                                                              all,
+		"free.map(k, k).join()":                                                               all,
+		"typed.transformList(k, v, k).join()":                                                 all,
+		"free.filter(k, true).join()":                                                         all,
+		"typed.merge({'A': 'y'}).map(k, k).join()":                                            "A" + all,
+		"typed.deepMerge({'A': 'y'}).map(k, k).join()":                                        "A" + all,
+		"typed.transformMap(k, v, v).map(k, k).join()":                                        all,
+		"typed.transformMapEntry(k, v, {k + k: v}).map(k, k).join().size() == 52 ? 'y' : 'n'": "y",
+		literal + ".map(k, k).join()":                                                         "abcmqxz",
+		"cel.bind(m, " + literal + ", m.map(k, k).join())":                                    "abcmqxz",
+		"(true ? " + literal + " : {}).transformList(k, v, k).join()":                         "abcmqxz",
+		"{3: 'c', 1: 'a', 2: 'b'}.map(k, string(k)).join()":                                   "123",
+	} {
+		for range 20 {
+			got, err := eval(t, env, vars, source)
+			if err != nil {
+				t.Fatalf("%s: %v", source, err)
+			}
+			if got != want {
+				t.Fatalf("%s gave %v, want %s", source, got, want)
+			}
+		}
+	}
+}
+
+func TestListsDoNotShareWhatIsAppended(t *testing.T) {
+	elems := make([]any, 1, 8)
+	elems[0] = "a"
+	env := testEnv(t, Variable{"l", celgo.ListType(celgo.StringType)})
+	vars, err := celgo.NewActivation(map[string]any{"l": view(listNode(textNode), elems)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := eval(t, env, vars, "[l + ['b'], l + ['c'], l]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]any{[]any{"a", "b"}, []any{"a", "c"}, []any{"a"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEvalIsBounded(t *testing.T) {
+	env, vars := testEnv(t), testVars(t)
+	costly := "lists.range(3000).map(a, lists.range(3000).map(b, a * b).size()).size()"
+	doubling := "'x'"
+	for range 40 {
+		doubling = "cel.bind(v, " + doubling + ", v + v)"
+	}
+	for _, source := range []string{costly, doubling} {
+		_, err := eval(t, env, vars, source)
+		if err == nil || !strings.Contains(err.Error(), "cost limit exceeded") {
+			t.Errorf("got %v, want the cost limit", err)
+		}
+	}
+	x, err := env.WithCostLimit(0).Compile("lists.range(50000).map(a, a * a).size()", Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Eval(context.Background(), vars); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	stop, err := celgo.NewActivation(map[string]any{"schema": func() any { cancel(); return view(instanceNode, instanceData()) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := env.WithCostLimit(0).Compile("lists.range(50000).map(a, a + schema.spec.num).size()", Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y.Eval(ctx, stop); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled inside: %v", err)
+	}
+	if _, err := y.Eval(ctx, vars); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled before: %v", err)
+	}
+}
+
+// panicking is a value that breaks whoever looks at it.
+type panicking struct{ ref.Val }
+
+func (panicking) Type() ref.Type { panic("broken value") }
+
+func TestEvalTurnsPanicsIntoErrors(t *testing.T) {
+	env := testEnv(t, Variable{"bad", celgo.DynType})
+	x, err := env.Compile("bad + 1", Template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars, err := celgo.NewActivation(map[string]any{"bad": panicking{types.Int(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Eval(context.Background(), vars); err == nil || !strings.Contains(err.Error(), "internal error") {
+		t.Errorf("got %v", err)
+	}
+}
