@@ -16,6 +16,7 @@ import (
 type Memory struct {
 	mu     sync.Mutex
 	owners map[string]map[Key]applied
+	doubts map[string]map[Key]bool // see doubt.go
 }
 
 // applied is what is known of the last apply of one object.
@@ -27,7 +28,7 @@ type applied struct {
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{owners: map[string]map[Key]applied{}}
+	return &Memory{owners: map[string]map[Key]applied{}, doubts: map[string]map[Key]bool{}}
 }
 
 // Forget drops all that is known of an instance.
@@ -35,6 +36,7 @@ func (m *Memory) Forget(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.owners, owner)
+	delete(m.doubts, owner)
 }
 
 func (m *Memory) drop(owner string, key Key) {

@@ -114,6 +114,11 @@ func nodeOf(object *unstructured.Unstructured) string {
 	return object.GetLabels()[v1alpha1.NodeIDLabel]
 }
 
+// isOwned tells that an object carries the label by which the caches select.
+func isOwned(object *unstructured.Unstructured) bool {
+	return object.GetLabels()[v1alpha1.OwnedLabel] == "true"
+}
+
 func isMember(object *unstructured.Unstructured, setID string) bool {
 	return object.GetLabels()[v1alpha1.PartOfLabel] == setID
 }

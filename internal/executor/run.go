@@ -57,8 +57,15 @@ type Report struct {
 	Hashes map[string]string
 	// Contested are the objects that belong to somebody else.
 	Contested []Key
-	// Writes counts the requests sent for objects.
-	Writes int
+	// Sent are the objects that were sent.
+	Sent []Sent
+}
+
+// Sent is one object that was sent to the server, and what stood there before.
+type Sent struct {
+	Key      Key
+	Desired  *unstructured.Unstructured
+	Observed *unstructured.Unstructured // nil when it was not there
 }
 
 // run is the state of one pass.
@@ -194,7 +201,8 @@ func (r *run) contest(ctx context.Context, w write, err error) {
 // send applies one object in the background; the result is told to the pass by the pass' own goroutine.
 func (r *run) send(ctx context.Context, w write) {
 	r.open++
-	r.report.Writes++
+	observed, _ := r.Stores.Members(w.key.GVR).Get(w.key.Namespace, w.key.Name)
+	r.report.Sent = append(r.report.Sent, Sent{Key: w.key, Desired: w.desired, Observed: observed})
 	r.background(func() {
 		answer, err := r.apply(ctx, w)
 		r.answers.put(func() {

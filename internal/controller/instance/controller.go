@@ -117,10 +117,10 @@ type Controller struct {
 type state struct {
 	uid      executor.UID
 	failures int
-	// members are the caches of children that wake the instance; externals what its references read.
-	members   map[watch.Source]bool
+	// externals are what its references read, contested the objects of others that it wants.
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
+	brake     brake
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
 	wave      string
@@ -186,8 +186,8 @@ func (c *Controller) stateOf(k key, instance *unstructured.Unstructured) *state 
 		return s
 	}
 	fresh := &state{
-		uid:     instance.GetUID(),
-		members: map[watch.Source]bool{}, externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{},
+		uid:       instance.GetUID(),
+		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{},
 	}
 	c.states[k] = fresh
 	c.mu.Unlock()

@@ -28,7 +28,7 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	if !slices.Contains(p.instance.GetFinalizers(), v1alpha1.Finalizer) {
 		return again{}, nil
 	}
-	members, err := p.members()
+	members, err := p.members(ctx)
 	var unsynced *executor.UnsyncedError
 	if errors.As(err, &unsynced) {
 		p.wakeWhen(unsynced.Done)
@@ -51,7 +51,10 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 
 // members lists what the inventory names. An instance without any inventory was never managed, or was restored without
 // it: then whatever of the present graph's kinds is marked as its own counts.
-func (p *pass) members() ([]executor.Member, error) {
+func (p *pass) members(ctx context.Context) ([]executor.Member, error) {
+	if err := p.executor.Settle(ctx, string(p.state.uid), p.stores); err != nil {
+		return nil, err
+	}
 	inventory, err := apply.ReadInventory(p.instance)
 	switch {
 	case err == nil:

@@ -76,6 +76,10 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again, error) {
 	if waiting, err := p.awaitCaches(program); waiting || err != nil {
 		return again{}, err
 	}
+	// A graph that rewrites its own input waits for its next turn.
+	if wait := p.state.brake.held(c.Clock.Now(), instance.GetGeneration()); wait > 0 {
+		return again{after: wait}, nil
+	}
 	return p.converge(ctx, program)
 }
 
@@ -120,8 +124,10 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	}
 	outcome := work.Outcome()
 	p.watchContested(done.Contested)
+	p.state.brake.note(p.Clock.Now(), done.Sent)
 
 	retiring, pruneErr := p.prune(ctx, outcome, done)
+	outcome.Prunable = outcome.Prunable && pruneErr == nil
 	if err := p.manage(ctx, p.wanted(outcome, retiring)); err != nil {
 		return p.unmanaged(ctx, err)
 	}
@@ -137,7 +143,11 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	if !outcome.Failed {
 		p.stores.commit()
 	}
-	return again{failed: outcome.Failed || pruneErr != nil}, nil
+	next := again{failed: outcome.Failed || pruneErr != nil}
+	if p.state.brake.driver != "" {
+		next.after = rewriteWindow // to see whether it has calmed down
+	}
+	return next, nil
 }
 
 // tell turns the outcome of a pass into the condition ResourcesReady.
@@ -147,6 +157,8 @@ func (p *pass) tell(outcome engine.Outcome, pruneErr error) {
 		p.report.False(resourcesReady, "ResourceDeleting", outcome.Message)
 	case outcome.Message != "":
 		p.report.False(resourcesReady, "NotReady", outcome.Message)
+	case p.state.brake.driver != "":
+		p.report.False(resourcesReady, "Thrashing", "reconciliation is slowed down: "+p.state.brake.driver)
 	case pruneErr != nil:
 		p.report.False(resourcesReady, "NotReady", "resource reconciliation failed: prune failed: "+pruneErr.Error())
 	default:
@@ -157,6 +169,9 @@ func (p *pass) tell(outcome engine.Outcome, pruneErr error) {
 // prune deletes the objects of the instance that the graph no longer wants, wave by wave. It only does so when every
 // node is resolved and applied: otherwise an object might be wanted after all. It returns what is still on its way out.
 func (p *pass) prune(ctx context.Context, outcome engine.Outcome, done executor.Report) ([]executor.Member, error) {
+	if err := p.executor.Settle(ctx, string(p.state.uid), p.stores); err != nil {
+		return nil, err
+	}
 	resources, err := p.resources(p.inventory().GroupKinds)
 	if err != nil {
 		return nil, err

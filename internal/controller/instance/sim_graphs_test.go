@@ -69,13 +69,19 @@ func drawProgram(t *rapid.T, label string) *graph.Program {
 		b.WriteString(node.yaml)
 		earlier = append(earlier, node)
 	}
+	return simProgram(t, b.String())
+}
+
+// simProgram compiles the text of a definition.
+func simProgram(t failer, text string) *graph.Program {
+	t.Helper()
 	var spec v1alpha1.ResourceGraphDefinitionSpec
-	if err := yaml.UnmarshalStrict([]byte(b.String()), &spec); err != nil {
-		t.Fatalf("generated definition: %v\n%s", err, b.String())
+	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
+		t.Fatalf("definition: %v\n%s", err, text)
 	}
 	program, faults := graph.Compile(graph.FromDefinition("sim", &spec), graph.Env{Kinds: simKinds})
 	if len(faults) > 0 {
-		t.Fatalf("generated definition: %v\n%s", faults, b.String())
+		t.Fatalf("definition: %v\n%s", faults, text)
 	}
 	return program
 }

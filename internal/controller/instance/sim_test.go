@@ -23,7 +23,7 @@ import (
 
 // sim is one controller at work on a simulated server.
 type sim struct {
-	t          *rapid.T
+	t          failer
 	server     *simServer
 	caches     *simCaches
 	controller *Controller
@@ -34,7 +34,13 @@ type sim struct {
 
 var simInstance = executor.Key{GVR: simsGVR, Namespace: "ns", Name: "one"}
 
-func newSim(t *rapid.T, program *graph.Program) *sim {
+// failer is a *testing.T or a *rapid.T.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func newSim(t failer, program *graph.Program) *sim {
 	s := &sim{t: t, server: newSimServer(), clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))}
 	s.server.check = s.checkWrite
 	s.definition = Definition{Name: "sim", UID: "def", Program: program, Revision: 1}
@@ -301,7 +307,7 @@ func TestAnyCourseOfEventsEndsInTheSameState(t *testing.T) {
 		s.restart()
 		s.settle()
 		s.expectQuiet("after a restart")
-		s.expectCleanDeletion(t)
+		s.expectCleanDeletion()
 	})
 }
 
@@ -315,7 +321,7 @@ func (s *sim) expectQuiet(when string) {
 	}
 }
 
-func (s *sim) expectCleanDeletion(t *rapid.T) {
+func (s *sim) expectCleanDeletion() {
 	order := map[string]int{}
 	for key, o := range s.server.objects {
 		var n int
@@ -324,7 +330,7 @@ func (s *sim) expectCleanDeletion(t *rapid.T) {
 	}
 	from := len(s.server.history)
 	if err := s.server.delete(simInstance, ""); err != nil {
-		t.Fatalf("deleting the instance: %v", err)
+		s.t.Fatalf("deleting the instance: %v", err)
 	}
 	s.settle()
 	last := 1 << 30
@@ -334,13 +340,13 @@ func (s *sim) expectCleanDeletion(t *rapid.T) {
 		}
 		n := order[e.key.GVR.Resource+"/"+e.key.Name]
 		if n > last {
-			t.Fatalf("%s of wave %d went after wave %d", e.key.Name, n, last)
+			s.t.Fatalf("%s of wave %d went after wave %d", e.key.Name, n, last)
 		}
 		last = n
 	}
 	for _, key := range s.keys() {
 		if !strings.HasPrefix(key.Name, "outside-") {
-			t.Fatalf("%s is left behind:\n%s", key.Name, s.dump())
+			s.t.Fatalf("%s is left behind:\n%s", key.Name, s.dump())
 		}
 	}
 }
