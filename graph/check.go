@@ -25,6 +25,9 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (c *compiler) checkTypes() {
 	c.step = "typing the variables"
 	env, err := cel.NewEnv(c.types, c.variables()...)
+	if err == nil && c.env.CostLimit > 0 {
+		env = env.WithCostLimit(c.env.CostLimit)
+	}
 	if err != nil {
 		c.report(place{node: apiPlace, field: fieldNames}, Diagnostic{Code: CodeInternal,
 			Message: "failed to create typed CEL environment: " + err.Error()})
@@ -188,10 +191,20 @@ func (c *compiler) checkResult(d *draft, s *site) {
 			refuse(fmt.Sprintf("%s expression %q in resource %q %s", s.role, s.text, d.src.ID, err), boolHint(t))
 		}
 	default:
-		if err := s.expr.AssignableTo(c.types, s.target, d.src.ID+"."+s.path); err != nil {
+		if err := c.fits(s, d.src.ID+"."+s.path); err != nil {
 			refuse(fmt.Sprintf("type mismatch in resource %q at path %q: expression %q %s", d.src.ID, s.path, s.text, err), assignHint(err))
 		}
 	}
+}
+
+// fits tells whether an expression may fill its field, looking into literals that it spells out. An expression that is
+// dyn as a whole is left to run time even where one of its branches is a literal of another type: null is a common one,
+// and means that the field has no value.
+func (c *compiler) fits(s *site, path string) error {
+	if s.expr.Type().Kind() == celgo.DynKind {
+		return c.types.Assignable(s.expr.Type(), s.target, path)
+	}
+	return s.expr.AssignableTo(c.types, s.target, path)
 }
 
 func listHint(t *celgo.Type) string {

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	kschema "k8s.io/apimachinery/pkg/runtime/schema"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/cel"
 )

@@ -120,12 +120,18 @@ schema: {apiVersion: v1, kind: Podinfo, plural: podinfos, scope: Cluster, spec: 
 	if status.Properties["graph"].Type != "string" {
 		t.Errorf("a field graph of the author stays: %v", status.Properties["graph"])
 	}
+	if p.ShowsGraph() || !mustCompile(t, head).ShowsGraph() {
+		t.Error("kro shows its graph where the author has no field of that name")
+	}
 	bare, faults := Compile(FromDefinition("x", parse(t, head)), Env{NoStatusGraph: true})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
 	if _, there := bare.Instance.CRD.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["graph"]; there {
 		t.Error("NoStatusGraph leaves graph in")
+	}
+	if bare.ShowsGraph() {
+		t.Error("without the field there is nowhere to show the graph")
 	}
 	if _, faults := Compile(FromDefinition("x", parse(t, resources(configMap("cm", "", `{v: "${schema.spec.flag ? 'x' : omit()}"}`)))),
 		Env{Kinds: schema.Embedded(), NoOmit: true}); len(faults) != 1 {

@@ -33,7 +33,7 @@ type draft struct {
 	dependencies, include map[int]bool
 }
 
-// resource begins the messages about the form of a node.
+// attempt begins the messages about the form of a node.
 func (d *draft) attempt() string { return fmt.Sprintf("failed to build resource %q: ", d.src.ID) }
 
 func (d *draft) at(field int, path string) place {

@@ -3,8 +3,11 @@ package graph
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Ids are variables of expressions and values of labels, so their form is narrow; a reserved word is either a keyword of
@@ -43,6 +46,7 @@ const namingViolation = "failed to validate resourcegraphdefinition: naming conv
 func (c *compiler) checkNames() {
 	if api := c.src.API; api != nil {
 		c.checkAPINames(api)
+		c.checkCRDMetadata(api)
 	}
 	for _, d := range c.drafts {
 		if d.void {
@@ -89,6 +93,11 @@ func (c *compiler) checkAPINames(api *APISource) {
 			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: plural %q is not a DNS label (RFC 1035)", api.Plural),
 			Hint:    "use lower-case letters, digits and dashes, starting with a letter"})
 	}
+	if problems := validation.IsDNS1123Subdomain(api.GVK.Group); len(problems) > 0 || !strings.Contains(api.GVK.Group, ".") {
+		c.reportAPI(fieldNames, "spec.schema.group", Diagnostic{Code: CodeName,
+			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: group %q is not a domain name with at least one dot", api.GVK.Group),
+			Hint:    "write it like example.com, in lower case"})
+	}
 	c.checkAliases("spec.schema.shortNames", api.ShortNames)
 	c.checkAliases("spec.schema.categories", api.Categories)
 	if api.Scope != apiextensionsv1.NamespaceScoped && api.Scope != apiextensionsv1.ClusterScoped {
@@ -96,6 +105,40 @@ func (c *compiler) checkAPINames(api *APISource) {
 			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: scope %q is neither Namespaced nor Cluster", api.Scope)})
 	}
 }
+
+// checkCRDMetadata reports labels and annotations, and printer columns, that the API server would refuse in the CRD.
+func (c *compiler) checkCRDMetadata(api *APISource) {
+	refuse := func(path, problem string) {
+		c.reportAPI(fieldNames, path, Diagnostic{Code: CodeShape, Message: "failed to validate resourcegraphdefinition: " + problem})
+	}
+	for _, key := range sortedKeys(api.Labels) {
+		path := joinField("spec.schema.metadata.labels", key)
+		for _, problem := range validation.IsQualifiedName(key) {
+			refuse(path, fmt.Sprintf("label %q: %s", key, problem))
+		}
+		for _, problem := range validation.IsValidLabelValue(api.Labels[key]) {
+			refuse(path, fmt.Sprintf("label %q: %s", key, problem))
+		}
+	}
+	for _, key := range sortedKeys(api.Annotations) {
+		for _, problem := range validation.IsQualifiedName(strings.ToLower(key)) {
+			refuse(joinField("spec.schema.metadata.annotations", key), fmt.Sprintf("annotation %q: %s", key, problem))
+		}
+	}
+	for i, column := range api.Columns {
+		path := joinIndex("spec.schema.additionalPrinterColumns", i)
+		switch {
+		case column.Name == "":
+			refuse(path, "a printer column needs a name")
+		case !slices.Contains(columnTypes, column.Type):
+			refuse(path, fmt.Sprintf("printer column %q: type %q is none of %s", column.Name, column.Type, strings.Join(columnTypes, ", ")))
+		case !strings.HasPrefix(column.JSONPath, "."):
+			refuse(path, fmt.Sprintf("printer column %q: jsonPath %q must start with a dot, as in .status.state", column.Name, column.JSONPath))
+		}
+	}
+}
+
+var columnTypes = []string{"boolean", "date", "integer", "number", "string"}
 
 func (c *compiler) checkAliases(path string, aliases []string) {
 	for i, alias := range aliases {

@@ -1,10 +1,11 @@
 package graph
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"kro.run/kro/schema"
 )
@@ -90,18 +91,17 @@ func literalSelectorFault(selector map[string]any) error {
 		key, _ := requirement["key"].(string)
 		operator, _ := requirement["operator"].(string)
 		if operator == "" || key == "" {
-			return fmt.Errorf("matchExpressions need key and operator")
+			return errors.New("matchExpressions need key and operator")
 		}
 	}
-	data, err := json.Marshal(selector)
-	if err != nil || hasAnyExpression(selector) {
-		return nil //nolint:nilerr // decoded JSON always marshals; and what is computed is known at run time only
+	if hasAnyExpression(selector) {
+		return nil // what is computed is known at run time only
 	}
 	var typed metav1.LabelSelector
-	if err := json.Unmarshal(data, &typed); err != nil {
-		return nil //nolint:nilerr // the walk along the schema tells it better
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(selector, &typed) != nil {
+		return nil // the walk along the schema tells it better
 	}
-	_, err = metav1.LabelSelectorAsSelector(&typed)
+	_, err := metav1.LabelSelectorAsSelector(&typed)
 	return err
 }
 

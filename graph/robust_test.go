@@ -26,7 +26,6 @@ func dump(t testing.TB, p *Program) string {
 }
 
 func TestDeterministic(t *testing.T) {
-	good := strings.Replace(large(12), "spec:", "metadata: {labels: {a: b, c: d}}\n  spec:", 1)
 	bad := resources(
 		configMap("b", "", `{v: "${x1 + x2 + x3}", w: "${schema.spec.nope}", z: 1, y1: 2}`),
 		configMap("c", "", `{v: "${d.metadata.name}", w: "${e.metadata.name}"}`),
@@ -34,7 +33,7 @@ func TestDeterministic(t *testing.T) {
 		configMap("e", "", `{v: "${c.metadata.name}", w: "${d.metadata.name}"}`))
 	var program, faults string
 	for i := range 100 {
-		p := mustCompile(t, good)
+		p := mustCompile(t, everything)
 		_, ds := compileText(t, bad)
 		if i == 0 {
 			program, faults = dump(t, p), ds.Error()
@@ -118,11 +117,98 @@ func TestNothingPanics(t *testing.T) {
 	}
 }
 
+// TestMutations: a definition in which arbitrary parts are replaced compiles, or is refused with faults that are the
+// document's.
+func TestMutations(t *testing.T) {
+	odd := []any{nil, "", "x", "${", "${}", "${schema}", "${schema.spec.a}", "a${1}b", "${omit()}", "${[1][0]}", "${runtime}", "${{}}", "${null}", "${schema.spec.?a}",
+		int64(0), -1.5, true, []any{}, []any{nil}, map[string]any{}, map[string]any{"": nil}, []any{map[string]any{"a": "${b}"}}, "apps/v1", "ConfigMap", "each", "node1"}
+	kinds := schema.Embedded()
+	rapid.Check(t, func(rt *rapid.T) {
+		tree := jsonValue(t, rapid.SampledFrom([]string{large(4), everything}).Draw(rt, "seed"))
+		for range rapid.IntRange(1, 4).Draw(rt, "mutations") {
+			tree = mutate(rt, tree, odd)
+		}
+		data, err := json.Marshal(tree)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		spec := &v1alpha1.ResourceGraphDefinitionSpec{}
+		if err := json.Unmarshal(data, spec); err != nil {
+			return // the API server refuses it
+		}
+		program, faults := Compile(FromDefinition("mutant", spec), Env{Kinds: kinds})
+		if (program == nil) != (len(faults) > 0) {
+			rt.Fatalf("a program beside faults, or neither: %v", faults)
+		}
+		for _, f := range faults {
+			if f.Code == CodeInternal || f.Path == "" || f.Message == "" {
+				rt.Fatalf("%+v in\n%s", f, data)
+			}
+		}
+	})
+}
+
+// mutate replaces, removes or wraps one value somewhere in a tree.
+func mutate(rt *rapid.T, value any, odd []any) any {
+	deeper := rapid.IntRange(0, 9).Draw(rt, "deeper") > 0
+	switch v := value.(type) {
+	case map[string]any:
+		if keys := sortedKeys(v); deeper && len(keys) > 0 {
+			key := rapid.SampledFrom(keys).Draw(rt, "key")
+			if rapid.IntRange(0, 19).Draw(rt, "remove") == 0 {
+				delete(v, key)
+				return v
+			}
+			v[key] = mutate(rt, v[key], odd)
+			return v
+		}
+	case []any:
+		if deeper && len(v) > 0 {
+			i := rapid.IntRange(0, len(v)-1).Draw(rt, "index")
+			v[i] = mutate(rt, v[i], odd)
+			return v
+		}
+	}
+	return deepCopy(rapid.SampledFrom(odd).Draw(rt, "odd"))
+}
+
+// everything has one of each feature.
+const everything = `
+schema:
+  apiVersion: v1
+  kind: Thing
+  group: example.com
+  types: {pair: {left: string, right: integer}}
+  spec: {a: string, l: "[]string", p: pair, ps: "[]pair", d: 'integer | default=3 minimum=1'}
+  status:
+    a: ["${cm.metadata.name}", "x-${cm.metadata.name}"]
+    b: {c: "${items1.map(i, i.metadata.name)}"}
+    conditions: ["${runtime.newCondition({type: 'Up', status: runtime.condition(schema, 'Ready').status})}"]
+  additionalPrinterColumns: [{name: A, type: string, jsonPath: .spec.a}]
+  metadata: {labels: {a: b}}
+resources:
+- id: cm
+  includeWhen: ["${schema.spec.a != ''}"]
+  readyWhen: ["${cm.data.a == 'b'}"]
+  template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}", labels: {a: "${schema.spec.a}"}}, data: {a: b}}
+- id: items1
+  forEach: [{v: "${schema.spec.ps}"}, {w: "${schema.spec.l}"}]
+  readyWhen: ["${each.data.a == 'b'}"]
+  template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${v.left}-${w}", namespace: x}, data: {a: "${string(v.right)}"}}
+- id: one
+  externalRef: {apiVersion: v1, kind: Secret, metadata: {name: "${cm.metadata.name}", namespace: a}}
+- id: many
+  readyWhen: ["${each.metadata.name != ''}"]
+  externalRef: {apiVersion: apps/v1, kind: Deployment, metadata: {selector: {matchLabels: {a: "${schema.spec.a}"}, matchExpressions: [{key: a, operator: In, values: ["${cm.data.a}"]}]}}}
+- id: crd
+  template: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "a.${schema.spec.a}"}, spec: {group: a}}
+`
+
 // FuzzCompile: whatever a definition holds, Compile answers with a program or with faults, the same each time, and
 // none of them is its own.
 func FuzzCompile(f *testing.F) {
 	for _, seed := range []string{
-		head, large(3), withStatus(`{a: "${cm.metadata.name}", conditions: ["${runtime.newCondition({type: 'A', status: 'True'})}"]}`),
+		head, everything, large(3), withStatus(`{a: "${cm.metadata.name}", conditions: ["${runtime.newCondition({type: 'A', status: 'True'})}"]}`),
 		resources(configMap("b", `forEach: [{v: "${schema.spec.l}"}], includeWhen: ["${true}"], readyWhen: ["${each.data.x == ''}"]`, `{x: "${v}"}`)),
 		"schema: {apiVersion: v1, kind: A, spec: {x: {z: [1]}}, types: {T: T}, status: [1, null]}\nresources: [null, {id: x, template: null}, {id: x, externalRef: {metadata: {selector: 3}}}]",
 		"schema:\n  spec: 3\n  status: {conditions: {a: 1}}\nresources:\n- template: {apiVersion: v1, kind: ConfigMap, metadata: {name: [1], labels: 3, annotations: [a]}}",

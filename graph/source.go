@@ -18,6 +18,8 @@ type Env struct {
 	MaxDimensions int
 	// NoStatusGraph leaves the property `graph` out of the status schema of the generated CRD.
 	NoStatusGraph bool
+	// CostLimit bounds what one evaluation of an expression may cost; 0 means Kubernetes' own limit for one CEL call.
+	CostLimit uint64
 	// NoOmit refuses omit(), for who wants the feature gate CELOmitFunction off.
 	NoOmit bool
 }
@@ -81,7 +83,7 @@ func (s Source) Kinds() []kschema.GroupVersionKind {
 		}
 		apiVersion, kind := "", ""
 		if n.Template != nil {
-			body, _ := decodeObject(n.Template) //nolint:errcheck // what cannot be read names no kind
+			body, _ := decodeObject(n.Template) // what cannot be read names no kind
 			apiVersion, _ = body["apiVersion"].(string)
 			kind, _ = body["kind"].(string)
 		} else if n.Ref != nil {
