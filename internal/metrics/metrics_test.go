@@ -30,7 +30,7 @@ func touchAll() {
 	HandlerAttached()
 	HandlerDetached()
 	InformerSynced(apps, second)
-	InformerEvent(apps, EventAdd)
+	InformerEvent(apps, "add")
 	SetWatches(1)
 	AddInstanceWatches(apps, 1)
 	AddWatchRequests(apps, WatchScalar, 1)

@@ -7,16 +7,6 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// EventType is what happened to a watched object.
-type EventType string
-
-// The values of the event_type label of dynamic_controller_informer_events_total.
-const (
-	EventAdd    EventType = "add"
-	EventUpdate EventType = "update"
-	EventDelete EventType = "delete"
-)
-
 // WatchType tells a watch of one object from a watch of many.
 type WatchType string
 
@@ -42,9 +32,9 @@ func InformerSynced(gvr kschema.GroupVersionResource, took time.Duration) {
 	observe(informerSync, took, gvr.String())
 }
 
-// InformerEvent counts an event of an informer.
-func InformerEvent(gvr kschema.GroupVersionResource, event EventType) {
-	informerEvents.WithLabelValues(gvr.String(), string(event)).Inc()
+// InformerEvent counts an event of an informer: add, update or delete.
+func InformerEvent(gvr kschema.GroupVersionResource, event string) {
+	informerEvents.WithLabelValues(gvr.String(), event).Inc()
 }
 
 // SetWatches tells how many informers run.

@@ -1,0 +1,49 @@
+package definition
+
+import (
+	"context"
+	"time"
+
+	"kro.run/kro/internal/conditions"
+	"kro.run/kro/internal/programs"
+	"kro.run/kro/internal/revision"
+)
+
+// retryMissing is how soon a document that lacks a kind is tried again. The arrival of a CRD is an event; that of an aggregated API is not.
+const retryMissing = 5 * time.Minute
+
+// check compiles the document and says in GraphAccepted what came of it.
+func (c *Controller) check(_ context.Context, p *pass) error {
+	spec := &p.rgd.Spec
+	hash, err := revision.Hash(spec)
+	if err != nil {
+		p.False(graphAccepted, reasonInvalid, conditions.Short("computing the hash of the spec: "+err.Error()))
+		return nil
+	}
+	p.hash = hash
+	p.document = c.Programs.Compile(programs.Key{Definition: p.rgd.Name, Hash: hash}, spec.DeepCopy())
+	switch {
+	case p.document.Valid():
+		p.True(graphAccepted, reasonValid, messageValid)
+	case p.document.Err != nil:
+		// Nothing has been found out, so a verdict about this very spec stands.
+		if stands, _ := p.Get(graphAccepted); stands.ObservedGeneration != p.rgd.Generation || stands.Reason == "" {
+			p.Unknown(graphAccepted, reasonSchemaUnknown, conditions.Short(p.document.Error()))
+		}
+	default:
+		p.False(graphAccepted, reasonInvalid, conditions.Short(p.rejection()))
+		if len(p.document.Diagnostics.Missing()) > 0 {
+			p.after = retryMissing
+		}
+	}
+	return nil
+}
+
+// rejection is the text of GraphAccepted for a document that does not compile. When it did, and was numbered, the cluster has changed since.
+func (p *pass) rejection() string {
+	text := p.document.Error()
+	if latest := p.lineage.latest(); p.isDocument(latest) {
+		return messageLatestFailed(latest.Spec.Revision) + ": " + text
+	}
+	return text
+}
