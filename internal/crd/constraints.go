@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -71,7 +72,13 @@ func (r *Report) exclusive(path, what string, old, next bool) {
 	}
 }
 
-func number[N int64 | float64](n N) string { return strconv.FormatFloat(float64(n), 'g', -1, 64) }
+// number writes a bound without an exponent, except where nobody would count the zeros.
+func number[N int64 | float64](n N) string {
+	if math.Abs(float64(n)) < 1e21 {
+		return strconv.FormatFloat(float64(n), 'f', -1, 64)
+	}
+	return strconv.FormatFloat(float64(n), 'g', -1, 64)
+}
 
 // immutability is the rule that the marker immutable=true writes. It looks only at updates that change a value, so no stored object can break it.
 const immutability = "self == oldSelf"

@@ -19,6 +19,7 @@ func (r *Report) schemas(old, next *apiextensionsv1.JSONSchemaProps) { r.schema(
 // schema compares two schemas of one place. It knows every keyword: TestCompareNoticesEveryKeyword fails when one is added and not compared here.
 func (r *Report) schema(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	r.prose(path, old, next)
+	r.null(path, old, next)
 	if kindOf(old) != kindOf(next) {
 		r.add(path, !widens(path, old, next), "Type changed from %s to %s", kindOf(old), kindOf(next))
 		return
@@ -81,7 +82,17 @@ func (r *Report) prose(path string, old, next *apiextensionsv1.JSONSchemaProps) 
 	}
 }
 
-// openness compares whether undeclared fields are kept and null is taken.
+// null compares whether null is taken. That is apart from the type.
+func (r *Report) null(path string, old, next *apiextensionsv1.JSONSchemaProps) {
+	switch {
+	case old.Nullable && !next.Nullable:
+		r.breaking(path, "Null is no longer allowed")
+	case !old.Nullable && next.Nullable:
+		r.harmless(path, "Null is allowed")
+	}
+}
+
+// openness compares whether undeclared fields are kept.
 func (r *Report) openness(path string, old, next *apiextensionsv1.JSONSchemaProps) {
 	was, is := ptr.Deref(old.XPreserveUnknownFields, false), ptr.Deref(next.XPreserveUnknownFields, false)
 	switch {
@@ -89,12 +100,6 @@ func (r *Report) openness(path string, old, next *apiextensionsv1.JSONSchemaProp
 		r.breaking(path, "Unknown fields are no longer preserved")
 	case !was && is:
 		r.harmless(path, "Unknown fields are preserved")
-	}
-	switch {
-	case old.Nullable && !next.Nullable:
-		r.breaking(path, "Null is no longer allowed")
-	case !old.Nullable && next.Nullable:
-		r.harmless(path, "Null is allowed")
 	}
 	if old.XEmbeddedResource != next.XEmbeddedResource {
 		r.breaking(path, "Embedded resource was changed from %t to %t", old.XEmbeddedResource, next.XEmbeddedResource)
