@@ -1,0 +1,72 @@
+# What there is to do here. `make` alone lists it.
+
+GO     ?= go
+SHARED ?= ../shared
+LOCAL  := localcluster/bin/localcluster
+# Of all packages, those whose tests need no API server.
+UNIT   = $(shell $(GO) list ./... | grep -v '^kro.run/kro/test/')
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# A regular expression of case names, for make conformance.
+ONLY   ?= .
+# The version that the kro binary tells, for a release.
+VERSION ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help build up down status localcluster test test-unit test-api lint conformance generate clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/kro
+	@$(GO) build $(if $(VERSION),-ldflags '-X kro.run/kro/internal/version.version=$(VERSION)') -o bin/kro ./cmd/kro
+
+localcluster: $(LOCAL) ## Build the local control plane (the first time: 10 to 20 minutes)
+
+$(LOCAL): $(shell find localcluster -name '*.go' ! -name '*_test.go') localcluster/go.mod localcluster/go.sum
+	@$(GO) run -C localcluster ./cmd/build
+
+bin/kubectl:
+	@mkdir -p bin && ln -sf ../localcluster/bin/kubectl bin/kubectl
+
+up: $(LOCAL) bin/kubectl ## Start a control plane, kro on it and examples/nginx; again: only what is missing
+	@echo "Building bin/kro (the first time: a few minutes)"
+	@$(MAKE) --no-print-directory build
+	@$(LOCAL) up --crds config/crd --kro bin/kro --example examples/nginx --kubectl bin/kubectl
+
+down: ## Stop all that make up has started; what is stored stays
+	@if [ -d .kro ] && [ -x $(LOCAL) ]; then $(LOCAL) down; else echo "nothing runs: make up has not been here"; fi
+
+status: ## Show the processes of make up
+	@if [ -d .kro ] && [ -x $(LOCAL) ]; then $(LOCAL) status; else echo "nothing runs: make up has not been here"; fi
+
+test: test-unit test-api ## Run all tests
+
+test-unit: ## Run the tests that need no API server, in seconds
+	@$(GO) test $(UNIT)
+
+test-api: $(LOCAL) ## Run the tests that need an API server, on one control plane for all
+	@cd localcluster && $(GO) test ./internal/... ./cmd/...
+	@$(LOCAL) run --state .kro/test --crds config/crd -- \
+		env KUBECONFIG_OF_TESTS={kubeconfig} $(GO) test -count=1 -p=1 -timeout=30m ./test/...
+
+lint: ## Run gofmt, go vet and staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
+		if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	cd localcluster && $(GO) vet ./internal/... ./cmd/...
+	cd localcluster && $(GO) run $(STATICCHECK) ./internal/... ./cmd/...
+
+conformance: build $(LOCAL) ## Run the cases of ../shared/conformance (ONLY=regexp for some)
+	@if [ ! -d $(SHARED)/conformance ]; then echo "$(SHARED)/conformance is not here: nothing to run"; exit 0; fi; \
+		$(GO) build -C $(SHARED)/conformance -o $(CURDIR)/bin/conformance . && \
+		$(LOCAL) run --state .kro/conformance --controller-manager=false --simulator=false --crds config/crd --kro bin/kro -- \
+			bin/conformance -kubeconfig {kubeconfig} -only '$(ONLY)' -p 4 $(SHARED)/conformance/cases/*.yaml
+
+generate: ## Write generated code and CRDs anew
+	$(GO) generate ./config/...
+
+clean: ## Stop everything; remove what was built and stored
+	@for state in .kro/test .kro/conformance .kro/scratch .kro; do \
+		if [ -d $$state ] && [ -x $(LOCAL) ]; then $(LOCAL) down --purge --state $$state || exit 1; fi; done
+	rm -rf .kro bin localcluster/bin
