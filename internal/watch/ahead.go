@@ -28,6 +28,8 @@ type ahead struct {
 	cached *unstructured.Unstructured
 	// own is the state that the last own write made, as long as the cache is behind it.
 	own *unstructured.Unstructured
+	// shown is an own state that others may have seen before it was deleted again, without the watch ever having brought it.
+	shown *unstructured.Unstructured
 	// gone hides the object with the UID deleted from the view, until the cache has seen it go.
 	gone bool
 	// deleted is the UID of the object that the last own delete removed. left tells that it was not deleted, but taken out of the selection.
@@ -57,7 +59,8 @@ func (a *ahead) view() *unstructured.Unstructured {
 	if a.own != nil {
 		return a.own
 	}
-	if a.gone && a.cached != nil && a.cached.GetUID() == a.deleted {
+	// What the cache has may also be a predecessor of the object that was deleted.
+	if a.gone && a.cached != nil && (a.cached.GetUID() == a.deleted || versionOf(a.cached) <= a.version) {
 		return nil
 	}
 	return a.cached
@@ -78,7 +81,8 @@ func (a *ahead) returned(sight sighting) bool {
 
 // caughtUp takes in what the watch has brought.
 func (a *ahead) caughtUp(sight sighting) {
-	a.cached = sight.now
+	// Whatever it is, others are told of it.
+	a.cached, a.shown = sight.now, nil
 	// A sighting that cannot be ordered is taken for the newest.
 	older := sight.version != 0 && sight.version < a.version
 	if a.own != nil && !older {

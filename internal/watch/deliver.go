@@ -26,8 +26,11 @@ func (s *Store) forward(out []delivery, old, new, cached *unstructured.Unstructu
 	return append(out, d)
 }
 
-// addressed fills in an event and those that it concerns.
+// addressed fills in an event and those that it concerns; none for an object that was not there and is not.
 func (s *Store) addressed(d delivery, old, new *unstructured.Unstructured, skip string) delivery {
+	if old == nil && new == nil {
+		return d
+	}
 	d.event = Event{Source: s.source, Old: old, New: new}
 	d.targets = s.router.match(nil, old, new, skip)
 	return d

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -42,8 +43,9 @@ func (s *Store) bookmark(v version) {
 	s.passAll()
 }
 
-// replace takes in a complete list, at version v.
+// replace takes in a complete list, at version v. It may sort the list: a streamed one comes in the order of a Go map.
 func (s *Store) replace(listed []*unstructured.Unstructured, v version) {
+	slices.SortFunc(listed, compareObjects)
 	s.mu.Lock()
 	if v < s.progress {
 		// Time went backwards: the cluster was restored from a backup, or its server has no comparable versions. What was written then is history.
@@ -63,7 +65,7 @@ func (s *Store) replace(listed []*unstructured.Unstructured, v version) {
 		there[k] = struct{}{}
 		out = s.observe(out, k, sighting{now: obj, uid: obj.GetUID(), version: versionOf(obj)})
 	}
-	for _, k := range s.cachedKeys() {
+	for _, k := range s.knownKeys() {
 		if _, ok := there[k]; !ok {
 			out = s.observe(out, k, s.missed(k, v))
 		}
@@ -86,7 +88,7 @@ func (s *Store) replace(listed []*unstructured.Unstructured, v version) {
 func (s *Store) vanish() {
 	s.mu.Lock()
 	var out []delivery
-	for _, k := range s.cachedKeys() {
+	for _, k := range s.knownKeys() {
 		if a := s.ahead[k]; a != nil {
 			a.forget()
 		}
@@ -100,13 +102,13 @@ func (s *Store) vanish() {
 	s.deliver(out)
 }
 
-// cachedKeys are the keys of all objects that the watch has brought, in order.
-func (s *Store) cachedKeys() []key {
+// knownKeys are the keys of all objects that somebody may believe to be there, in order.
+func (s *Store) knownKeys() []key {
 	keys := slices.Collect(maps.Keys(s.objects.byKey))
 	for k, a := range s.ahead {
 		// A view may lack what the cache has (own delete), and have what the cache lacks (own create).
 		_, seen := s.objects.byKey[k]
-		if a.cached != nil && !seen {
+		if (a.cached != nil || a.shown != nil) && !seen {
 			keys = append(keys, k)
 		}
 	}
@@ -123,11 +125,11 @@ func (s *Store) observe(out []delivery, k key, sight sighting) []delivery {
 		return s.forward(out, before, now, before, "")
 	}
 
-	cached := a.cached
+	cached, shown := a.cached, a.shown
 	known := a.knows(sight)
 	a.caughtUp(sight)
 	if a.writes > 0 {
-		a.hold(before, cached, sight)
+		a.hold(before, cached, shown, sight)
 		s.settleView(k, a)
 		return append(out, delivery{kind: kindOf(cached, now)})
 	}
@@ -139,21 +141,29 @@ func (s *Store) observe(out []delivery, k key, sight sighting) []delivery {
 	if a.by == "" {
 		return append(out, delivery{kind: kindOf(cached, now), routed: true})
 	}
-	// The writer knows. Others have seen the cache only.
-	return s.forward(out, cached, now, cached, a.by)
+	// The writer knows. Others have to be told even if the cache has the same content as before: they may have looked in between, and seen the own write.
+	d := delivery{kind: kindOf(cached, now), routed: true}
+	if now == nil {
+		cached = cmp.Or(cached, shown)
+	}
+	return append(out, s.addressed(d, cached, now, a.by))
 }
 
-// missed is the sighting of an object that the cache has and a list lacks.
+// missed is the sighting of an object that somebody may believe to be there, and that a list lacks.
 func (s *Store) missed(k key, v version) sighting {
-	cached := s.objects.byKey[k]
-	if a := s.ahead[k]; a != nil {
-		cached = a.cached
+	obj := s.objects.byKey[k]
+	a := s.ahead[k]
+	if a != nil && a.gone {
+		return sighting{uid: a.deleted, version: v, missing: true}
 	}
-	sight := sighting{version: v, missing: true}
-	if cached != nil {
-		sight.uid = cached.GetUID()
+	// An own write that is newer than the list is not what it lacks.
+	if a != nil && a.cached != nil && (a.own == nil || a.version > v) {
+		obj = a.cached
 	}
-	return sight
+	if obj == nil {
+		return sighting{version: v, missing: true}
+	}
+	return sighting{uid: obj.GetUID(), version: v, missing: true}
 }
 
 // settleView makes the view of one object what ahead says, and drops ahead when it says nothing more.

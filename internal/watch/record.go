@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 
@@ -13,38 +14,56 @@ import (
 // and read-only. The event of the write wakes nobody; where others watch the same source, use RecordAs.
 //
 // When the event came before Record was called, it was forwarded, unless Expect kept it back. That is harmless: one look that finds nothing to do.
+// When the cache already holds something newer, or knows that the object is gone, there is an event that says so, in the call itself: the writer
+// knows what it wrote, and has to learn that it was overtaken.
 func (s *Store) Record(obj *unstructured.Unstructured) { s.RecordAs("", obj) }
 
 // RecordAs is Record for a source that others watch too: the event of the write does not wake owner, but wakes them.
 func (s *Store) RecordAs(owner string, obj *unstructured.Unstructured) {
-	v := versionOf(obj)
-	if v == 0 {
+	if versionOf(obj) == 0 {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	out := s.record(owner, obj)
+	s.mu.Unlock()
+	s.deliver(out)
+}
+
+// record is RecordAs under the lock.
+func (s *Store) record(owner string, obj *unstructured.Unstructured) []delivery {
 	if !s.matches(obj) {
 		// The write took the object out of the selection.
 		s.leave(owner, obj)
-		return
+		return nil
 	}
-	k := keyOf(obj)
+	k, v := keyOf(obj), versionOf(obj)
 	a := s.ahead[k]
 	// The watch brings versions in order: one that it has passed is in the cache, or has been overtaken there.
 	late := v <= s.progress
-	if late && (a == nil || a.writes == 0) {
-		return
+	if late && (a == nil || a.held == nil || a.held.sight.version < v) {
+		return s.overtaken(k, obj)
 	}
 	a = s.aheadOf(k)
 	if v <= a.version || a.deleted != "" && obj.GetUID() == a.deleted && !a.left {
-		return
+		return nil
 	}
-	a.version, a.by = v, owner
+	// From here on it is the version alone that tells what is known, also of a predecessor that was deleted.
+	a.version, a.by, a.deleted, a.left = v, owner, "", false
 	if late {
-		return
+		return nil
 	}
 	a.own, a.gone = withoutManagedFields(obj), false
 	s.settleView(k, a)
+	return nil
+}
+
+// overtaken gives the event that follows from an own write being older than what the store has.
+func (s *Store) overtaken(k key, obj *unstructured.Unstructured) []delivery {
+	now := s.objects.byKey[k]
+	if now != nil && versionOf(now) <= versionOf(obj) || sameContent(obj, now) {
+		return nil
+	}
+	return []delivery{s.addressed(delivery{routed: true}, obj, now, "")}
 }
 
 // RecordDeleted hides an object whose own delete was answered by the server with "gone" until the cache knows it, or has a successor with another UID.
@@ -75,7 +94,7 @@ func (s *Store) hide(owner string, obj *unstructured.Unstructured) {
 		// A successor has been written already.
 		return
 	}
-	a.version = max(a.version, v)
+	a.version, a.shown = max(a.version, v), cmp.Or(a.own, a.shown)
 	a.own, a.gone, a.left = nil, pending, false
 	s.settleView(k, a)
 }
@@ -122,31 +141,28 @@ func (s *Store) letGo(a *ahead) []delivery {
 	h := a.held
 	a.held = nil
 	now, known := h.sight.now, a.knows(h.sight)
+	before, cached := h.before, h.cached
+	if now == nil {
+		// It came and went while the events waited.
+		before, cached = cmp.Or(before, h.last), cmp.Or(cached, h.last)
+	}
 	wrote := a.version != 0 || a.deleted != ""
 	d := delivery{routed: true}
 	switch {
 	case known && a.by == "":
 	case known:
-		if !sameContent(h.cached, now) {
-			d = s.addressed(d, h.cached, now, a.by)
-		}
-	case wrote:
-		// Somebody came after the write. Even if the object is what it was before, it is not what the writer has been told.
-		before := h.before
-		if before == nil && now == nil {
-			before = h.last
-		}
+		d = s.addressed(d, cached, now, a.by)
+	case wrote || !sameContent(before, now):
+		// After an own write it does not matter that the object is what it was before: it is not what the writer has been told.
 		d = s.addressed(d, before, now, "")
-	case !sameContent(h.before, now):
-		d = s.addressed(d, h.before, now, "")
 	}
 	return []delivery{d}
 }
 
 // hold adds a sighting to those that wait.
-func (a *ahead) hold(before, cached *unstructured.Unstructured, sight sighting) {
+func (a *ahead) hold(before, cached, shown *unstructured.Unstructured, sight sighting) {
 	if a.held == nil {
-		a.held = &held{before: before, cached: cached, last: before}
+		a.held = &held{before: before, cached: cached, last: cmp.Or(before, cached, shown)}
 	}
 	if sight.now != nil {
 		a.held.last = sight.now
