@@ -27,15 +27,15 @@ type sortedMap struct {
 // inOrder gives a range to iterate over whose order is always the same.
 func inOrder(v ref.Val) ref.Val {
 	switch m := v.(type) {
-	case *object, sortedMap:
+	case *object, *instance, *sortedMap:
 		return m
 	case traits.Mapper:
-		return sortedMap{m}
+		return &sortedMap{m}
 	}
 	return v
 }
 
-func (m sortedMap) keys() []ref.Val {
+func (m *sortedMap) keys() []ref.Val {
 	var keys []ref.Val
 	for it := m.Mapper.Iterator(); it.HasNext() == types.True; {
 		keys = append(keys, it.Next())
@@ -45,13 +45,13 @@ func (m sortedMap) keys() []ref.Val {
 }
 
 // Iterator visits the keys in order.
-func (m sortedMap) Iterator() traits.Iterator {
+func (m *sortedMap) Iterator() traits.Iterator {
 	keys := m.keys()
 	return &iterator{size: len(keys), at: func(i int) ref.Val { return keys[i] }}
 }
 
 // Fold visits the entries in order.
-func (m sortedMap) Fold(f traits.Folder) {
+func (m *sortedMap) Fold(f traits.Folder) {
 	for _, key := range m.keys() {
 		value, _ := m.Find(key)
 		if !f.FoldEntry(key, value) {

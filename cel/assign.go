@@ -131,6 +131,8 @@ func (a *assignment) value(from *celgo.Type, to *schema.Node) string {
 	switch {
 	case from.Kind() == celgo.DynKind && !isOpen(from), k == kindDyn, k == kindHidden:
 		return ""
+	case from.Kind() == celgo.NullTypeKind && to.Nullable:
+		return ""
 	case k == kindScalar:
 		return a.scalar(from, to)
 	case k == kindOpen:

@@ -12,6 +12,7 @@ import (
 var targetNode = objectNode(properties{
 	"text": textNode, "count": intNode, "ratio": numberNode, "flag": boolNode, "bytes": bytesNode, "time": timeNode,
 	"port": {IntOrString: true}, "open": openNode, "odd": {}, "labels": textMapNode, "names": listNode(textNode),
+	"nullable":   {Type: "string", Nullable: true},
 	"secret":     {Type: "object", AdditionalProperties: bytesNode},
 	"empty":      {Type: "object"},
 	"either":     {Union: []*schema.Node{textNode, numberNode}},
@@ -41,6 +42,7 @@ func TestAssignable(t *testing.T) {
 		{"1.5", "count", `returns type "double" but expected "int"`},
 		{"1", "ratio", `returns type "int" but expected "double"`},
 		{"null", "text", `got "null", expected "string"`},
+		{"null", "nullable", ""},
 		{"s.?word", "text", ""},
 		{"s.?num", "text", `returns type "optional_type(int)" but expected "string": type kind mismatch: got "int", expected "string"`},
 		{"s.any", "count", ""},

@@ -96,6 +96,7 @@ func (e *Env) compile(p *Parsed, use Use) (*Expression, error) {
 		typ:        checked.OutputType(),
 		inspection: p.Inspection,
 		loops:      loops(native.Expr()),
+		readsBytes: readsBytes(native),
 		literal:    literalOf(native, native.Expr()),
 	}
 	if use == StatusConditions {

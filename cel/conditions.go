@@ -219,10 +219,10 @@ type instance struct {
 	conditions []StatusCondition
 }
 
-var _ library.ConditionReader = instance{}
+var _ library.ConditionReader = (*instance)(nil)
 
 // Condition gives the built-in condition of a type.
-func (i instance) Condition(conditionType string) (StatusCondition, bool) {
+func (i *instance) Condition(conditionType string) (StatusCondition, bool) {
 	for _, c := range i.conditions {
 		if c.Type == conditionType {
 			return c, true
@@ -235,7 +235,7 @@ func (i instance) Condition(conditionType string) (StatusCondition, bool) {
 // in it, and nothing else does.
 func WithConditions(v ref.Val, conditions []StatusCondition) ref.Val {
 	if o, ok := v.(*object); ok {
-		return instance{o, conditions}
+		return &instance{o, conditions}
 	}
 	return v
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -23,7 +22,9 @@ type Expression struct {
 	inspection Inspection
 	program    celgo.Program
 	// loops says that the expression iterates, so that its run time depends on data: only then an evaluation watches its context.
-	loops      bool
+	loops bool
+	// readsBytes says that fields of format byte are read, the data of Secrets: what they hold must not show in an error.
+	readsBytes bool
 	literal    *literal
 	conditions conditionUse
 }
@@ -83,23 +84,11 @@ func (x *Expression) Eval(ctx context.Context, vars Activation) (out ref.Val, er
 }
 
 func (x *Expression) failed(err error) *EvalError {
-	return &EvalError{Source: x.source, Pending: pending(err), Err: err}
-}
-
-// pendingPrefixes start the messages of cel-go's own errors for data that is not there. They have no exported types.
-var pendingPrefixes = []string{"no such key", "no such field", "no such attribute", "index out of bounds"}
-
-// pending looks at the root of the error, and only at how it starts: what follows may be text of the user.
-func pending(err error) bool {
-	for {
-		cause := errors.Unwrap(err)
-		if cause == nil {
-			break
-		}
-		err = cause
+	isPending := pending(err)
+	if x.readsBytes {
+		err = withhold(err, x.source)
 	}
-	message := err.Error()
-	return slices.ContainsFunc(pendingPrefixes, func(prefix string) bool { return strings.HasPrefix(message, prefix) })
+	return &EvalError{Source: x.source, Pending: isPending, Err: err}
 }
 
 // Truth reads the result of a condition. Null and an absent optional decide nothing: known is false.

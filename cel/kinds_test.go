@@ -167,6 +167,43 @@ func TestSecretDataAreBytes(t *testing.T) {
 	}
 }
 
+func TestSecretDataStayOutOfErrors(t *testing.T) {
+	types := NewTypes()
+	secret := kindNode(t, "", "v1", "Secret")
+	env, err := NewEnv(types, Variable{"login", types.Declare("login", secret)}, Variable{"m", celgo.MapType(celgo.StringType, celgo.StringType)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars, err := celgo.NewActivation(map[string]any{
+		"login": types.Value(secret, map[string]any{"data": map[string]any{"pass": "aHVudGVyMg==", "utf": "/w=="}}),
+		"m":     map[string]string{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]string{
+		"int(string(login.data.pass))":                          "is withheld",
+		"duration(string(login.data['pass']))":                  "is withheld",
+		"login.data.?pass.optMap(p, int(string(p))).orValue(1)": "is withheld",
+		"json.unmarshal(string(login.data.pass)).a":             "is withheld",
+		"login.data.map(k, int(string(login.data[k])))[0]":      "is withheld",
+		"m[string(login.data.pass)]":                            "no such key (its name is withheld",
+		"string(login.data.gone)":                               "no such key: gone",
+		"login.data.pass + dyn(1)":                              "no such overload",
+		"1 / (size(login.data.pass) - 7)":                       "division by zero",
+		"string(login.data.utf)":                                "is withheld",
+	} {
+		x, err := env.Compile(source, Template)
+		if err != nil {
+			t.Fatalf("Compile(%s): %v", source, err)
+		}
+		_, err = x.Eval(context.Background(), vars)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %q and no secret", source, err, want)
+		}
+	}
+}
+
 // BenchmarkDeclare shows that a large kind costs what is used of it.
 func BenchmarkDeclare(b *testing.B) {
 	deployment := kindNode(b, "apps", "v1", "Deployment")

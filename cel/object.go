@@ -25,29 +25,39 @@ var (
 
 // Find gives the field with the key, also by its escaped name.
 func (o *object) Find(key ref.Val) (ref.Val, bool) {
-	name, ok := key.(types.String)
-	if !ok {
-		return types.MaybeNoSuchOverloadErr(key), false
+	if name, ok := key.(types.String); ok {
+		return o.field(string(name))
 	}
-	return o.field(string(name))
+	if types.IsUnknownOrError(key) {
+		return key, false
+	}
+	return nil, false
 }
 
 func (o *object) field(name string) (ref.Val, bool) {
 	raw, ok := o.fields[name]
-	if !ok && escaped(name) && o.node != nil {
-		name = unescape(name)
-		raw, ok = o.fields[name]
-	}
-	if !ok {
-		return nil, false
-	}
 	if o.node == nil {
+		if !ok {
+			return nil, false
+		}
 		return plain(raw), true
+	}
+	if !ok && escaped(name) {
+		name = o.declared(name)
+		raw = o.fields[name]
 	}
 	if raw == nil {
 		return nil, false
 	}
 	return view(o.child(name), raw), true
+}
+
+// declared gives the name on the wire of a field that the schema declares; keys of maps are never escaped.
+func (o *object) declared(name string) string {
+	if raw := unescape(name); o.node.Properties[raw] != nil {
+		return raw
+	}
+	return name
 }
 
 // child gives the schema of a field, nil when it has none.
@@ -70,7 +80,7 @@ func (o *object) Get(key ref.Val) ref.Val {
 // Contains says whether the field is there.
 func (o *object) Contains(key ref.Val) ref.Val {
 	v, ok := o.Find(key)
-	if v != nil && types.IsUnknownOrError(v) && !ok {
+	if !ok && v != nil {
 		return v
 	}
 	return types.Bool(ok)
