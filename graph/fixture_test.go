@@ -3,7 +3,6 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -125,12 +124,4 @@ func evalBody(t testing.TB, p *Program, id string, act cel.Activation) string {
 		t.Fatalf("evaluating %s: %v", id, err)
 	}
 	return toJSON(t, body)
-}
-
-func paths(ds Diagnostics) []string {
-	var all []string
-	for _, d := range ds {
-		all = append(all, d.Path)
-	}
-	return slices.Compact(all)
 }
