@@ -49,6 +49,7 @@ func RunController(ctx context.Context, cfg *rest.Config, options Options, log l
 	cfg = rest.CopyConfig(cfg)
 	cfg.UserAgent = version.UserAgent()
 	cfg.QPS, cfg.Burst = options.qps()
+	cfg.Wrap(waitForStorage)
 
 	setup := log.WithName("setup")
 	if err := requireCRDs(cfg); err != nil {

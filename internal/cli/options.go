@@ -20,6 +20,8 @@ const (
 	defaultRetryMax  = 1000 * time.Second
 	automaticWorkers = 16
 	automaticRetry   = 5 * time.Minute
+	// automaticDefinitions is more than one so that a definition whose kind cannot be watched does not hold up the others.
+	automaticDefinitions = 4
 )
 
 // The values of --adoption.
@@ -86,7 +88,7 @@ func DefaultOptions() Options {
 		RenewDeadline:     10 * time.Second,
 		RetryPeriod:       2 * time.Second,
 		GracefulShutdown:  60 * time.Second,
-		DefinitionWorkers: 1,
+		DefinitionWorkers: defaultWorkers,
 		RevisionWorkers:   1,
 		InstanceWorkers:   defaultWorkers,
 		ApplyConcurrency:  20,
@@ -139,7 +141,7 @@ func (o *Options) bindWork(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.AllowCRDDeletion, "allow-crd-deletion", o.AllowCRDDeletion,
 		"Delete a generated CRD with its ResourceGraphDefinition, once no instances are left.")
 	flags.IntVar(&o.DefinitionWorkers, "resource-graph-definition-concurrent-reconciles", o.DefinitionWorkers,
-		"ResourceGraphDefinitions reconciled at the same time.")
+		fmt.Sprintf("ResourceGraphDefinitions reconciled at the same time; 1, the default, leaves the number to kro (%d).", automaticDefinitions))
 	flags.IntVar(&o.RevisionWorkers, "graph-revision-concurrent-reconciles", o.RevisionWorkers, "GraphRevisions reconciled at the same time.")
 	flags.IntVar(&o.InstanceWorkers, "dynamic-controller-concurrent-reconciles", o.InstanceWorkers,
 		fmt.Sprintf("Instances reconciled at the same time; 1, the default, leaves the number to kro (%d).", automaticWorkers))
@@ -190,6 +192,14 @@ func (o *Options) instanceWorkers() int {
 		return automaticWorkers
 	}
 	return o.InstanceWorkers
+}
+
+// definitionWorkers is the number of workers for definitions, after the rule for the default.
+func (o *Options) definitionWorkers() int {
+	if o.DefinitionWorkers == defaultWorkers {
+		return automaticDefinitions
+	}
+	return o.DefinitionWorkers
 }
 
 // retryMax is the longest delay between retries, after the rule for the default.

@@ -72,7 +72,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		CRDs:      definition.Extensions{CRDs: extensions.CustomResourceDefinitions(), Dynamic: dynamicClient},
 		Log:       log.WithName("rgd-controller"),
 		Options: definition.Options{
-			Workers:          options.DefinitionWorkers,
+			Workers:          options.definitionWorkers(),
 			MaxRevisions:     options.MaxRevisions,
 			AllowCRDDeletion: options.AllowCRDDeletion,
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gobuffalo/flect"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/api/v1alpha1"
@@ -199,5 +200,5 @@ func isRefusal(err error) bool {
 	var foreign *crd.OwnershipError
 	var breaking *crd.BreakingError
 	var deleting *crd.DeletingError
-	return errors.As(err, &foreign) || errors.As(err, &breaking) || errors.As(err, &deleting)
+	return errors.As(err, &foreign) || errors.As(err, &breaking) || errors.As(err, &deleting) || apierrors.IsInvalid(err)
 }

@@ -87,7 +87,7 @@ func (c *Controller) Register(mgr ctrl.Manager) error {
 			(e.ObjectOld.GetDeletionTimestamp() == nil) != (e.ObjectNew.GetDeletionTimestamp() == nil)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("GraphRevision").
+		Named("graphrevision").
 		WithOptions(controller.Options{MaxConcurrentReconciles: c.Workers}).
 		For(&internalv1alpha1.GraphRevision{}, builder.WithPredicates(predicate.Funcs{
 			UpdateFunc: leaves,
