@@ -116,6 +116,10 @@ func (c *Catalog) Synced() bool {
 	return synced
 }
 
+// Done is closed once all CRDs of the cluster are known. A controller that starts waits for it (and not for ever: the watch may be forbidden), since
+// until then each question about a CRD is a request.
+func (c *Catalog) Done() <-chan struct{} { return c.crds.done }
+
 // Subscribe asks to be told of each CRD that comes, changes or goes, from now on, those of the first list included when that is still to come. The
 // catalog already knows of the change when it is told, so that Resolve and Mapping answer accordingly. The function is called from the goroutine that
 // watches; it must not block, and must not call back into the Catalog for anything that needs a request.

@@ -70,6 +70,8 @@ type Change struct {
 
 // crdIndex is all that is known of the cluster's CRDs. The reflector writes it, from one goroutine.
 type crdIndex struct {
+	done chan struct{} // closed when all CRDs are known for the first time
+
 	mu     sync.RWMutex
 	synced bool
 	byName map[string]*CRDInfo
@@ -81,7 +83,7 @@ type crdIndex struct {
 }
 
 func newCRDIndex(appeared, gone func(schema.GroupKind)) *crdIndex {
-	return &crdIndex{byName: map[string]*CRDInfo{}, byKind: map[schema.GroupKind][]*CRDInfo{}, appeared: appeared, gone: gone}
+	return &crdIndex{done: make(chan struct{}), byName: map[string]*CRDInfo{}, byKind: map[schema.GroupKind][]*CRDInfo{}, appeared: appeared, gone: gone}
 }
 
 func (x *crdIndex) subscribe(to func(Change)) {
@@ -173,8 +175,11 @@ func (x *crdIndex) replace(all []*CRDInfo) {
 		x.put(info)
 	}
 	x.mu.Lock()
-	x.synced = true
-	x.mu.Unlock()
+	defer x.mu.Unlock()
+	if !x.synced {
+		x.synced = true
+		close(x.done)
+	}
 }
 
 // unlink takes a CRD's old state out of byKind.

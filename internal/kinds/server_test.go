@@ -68,3 +68,14 @@ func describe(n *schema.Node) string {
 	write("", n)
 	return out.String()
 }
+
+// count tells how often a request was sent.
+func (l *requestLog) count(request string) int {
+	n := 0
+	for _, line := range l.lines() {
+		if line == request {
+			n++
+		}
+	}
+	return n
+}
