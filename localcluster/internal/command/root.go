@@ -71,16 +71,17 @@ func (p *parts) flags(cmd *cobra.Command, state string) {
 	f.BoolVar(&p.simulator, "simulator", true, "run the simulator of nodes, load balancers and volumes")
 }
 
-// open takes the state folder.
-func (p *parts) open(report plane.Report, anyPorts bool) (*plane.Plane, error) {
+// open takes the state folder. A plane of its own is a fresh one that does not
+// get in the way of others.
+func (p *parts) open(ctx context.Context, report plane.Report, ofItsOwn bool) (*plane.Plane, error) {
 	programs, err := ownFolder()
 	if err != nil {
 		return nil, err
 	}
-	return plane.Open(p.state, plane.Options{
+	return plane.Open(ctx, p.state, plane.Options{
 		Programs:          programs,
 		ControllerManager: p.controllerManager, Simulator: p.simulator,
-		AnyPorts: anyPorts, KroFlags: p.kroFlags, Report: report, Now: time.Now,
+		AnyPorts: ofItsOwn, Fresh: ofItsOwn, KroFlags: p.kroFlags, Report: report, Now: time.Now,
 	})
 }
 

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"kro.run/kro/localcluster/internal/plane"
 )
 
 func run(code *exitCode) *cobra.Command {
@@ -26,14 +24,7 @@ func run(code *exitCode) *cobra.Command {
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			report := reporter(cmd.ErrOrStderr())
-			// What an earlier run has left, if it was killed.
-			if err := plane.Down(cmd.Context(), p.state, quiet); err != nil {
-				return err
-			}
-			if err := os.RemoveAll(p.state); err != nil {
-				return err
-			}
-			pl, err := p.open(report, true)
+			pl, err := p.open(cmd.Context(), report, true)
 			if err != nil {
 				return err
 			}
@@ -55,8 +46,6 @@ func run(code *exitCode) *cobra.Command {
 	p.flags(cmd, ".kro/scratch")
 	return cmd
 }
-
-func quiet(string, ...any) {}
 
 func execute(cmd *cobra.Command, args []string, kubeconfig string) (exitCode, error) {
 	for i := range args {

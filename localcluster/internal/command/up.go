@@ -29,7 +29,7 @@ func up() *cobra.Command {
 			out := cmd.OutOrStdout()
 			report := reporter(out)
 			fmt.Fprintf(out, "Control plane on loopback, state in %s (nodes, load balancers and volumes are simulated)\n", p.state)
-			pl, err := p.open(report, false)
+			pl, err := p.open(cmd.Context(), report, false)
 			if err != nil {
 				return err
 			}

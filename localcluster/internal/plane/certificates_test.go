@@ -105,7 +105,7 @@ func TestKubeconfigIsKeptWhileItIsGood(t *testing.T) {
 
 func open(t *testing.T, dir string) *Plane {
 	t.Helper()
-	p, err := Open(dir, Options{Programs: dir, ControllerManager: true, Simulator: true, AnyPorts: true, Report: t.Logf, Now: func() time.Time { return now }})
+	p, err := Open(t.Context(), dir, Options{Programs: dir, ControllerManager: true, Simulator: true, AnyPorts: true, Report: t.Logf, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,19 +36,53 @@ func (f Folder) prepare() error {
 // exclusive waits until no other command works on the folder and keeps others
 // out until release is called.
 func (f Folder) exclusive(report Report) (release func(), err error) {
-	file, err := os.OpenFile(f.path("run", "command.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock the state folder: %w", err)
-	}
-	fd := int(file.Fd())
-	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		report("another command works on %s; waiting for it", f)
-		if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {
-			file.Close()
-			return nil, fmt.Errorf("lock the state folder %s: %w", f, err)
+	for {
+		file, err := os.OpenFile(f.path("run", commandLock), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("lock the state folder: %w", err)
+		}
+		fd := int(file.Fd())
+		if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			report("another command works on %s; waiting for it", f)
+			if err := syscall.Flock(fd, syscall.LOCK_EX); err != nil {
+				file.Close()
+				return nil, fmt.Errorf("lock the state folder %s: %w", f, err)
+			}
+		}
+		if locked, err := file.Stat(); err == nil {
+			if there, err := os.Stat(file.Name()); err == nil && os.SameFile(locked, there) {
+				return func() { file.Close() }, nil
+			}
+		}
+		// The other command has removed the folder and the lock with it.
+		file.Close()
+		if err := f.prepare(); err != nil {
+			return nil, err
 		}
 	}
-	return func() { file.Close() }, nil
+}
+
+const commandLock = "command.lock"
+
+// empty stops what runs in the folder and removes all in it but the lock, which
+// the caller holds.
+func (f Folder) empty(ctx context.Context) error {
+	if err := f.stopAll(ctx, func(string, ...any) {}); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(string(f))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() == "run" {
+			continue
+		}
+		if err := os.RemoveAll(f.path(entry.Name())); err != nil {
+			return err
+		}
+	}
+	return f.prepare()
 }
 
 // Report tells the user one thing that happened, in one line.

@@ -19,6 +19,8 @@ type Options struct {
 	ControllerManager, Simulator bool
 	// AnyPorts takes free ports instead of the usual ones: for planes that live a short time beside others.
 	AnyPorts bool
+	// Fresh stops what runs in the folder and removes what is stored there first.
+	Fresh bool
 	// KroFlags are flags of `kro controller` beside those the plane gives.
 	KroFlags []string
 	// Report tells the user what happens. It must not be nil.
@@ -39,8 +41,9 @@ type Plane struct {
 }
 
 // Open takes the folder, mends what a crash has left in it and writes
-// certificates. It starts nothing.
-func Open(folder string, options Options) (*Plane, error) {
+// certificates. It starts nothing. A context that ends stops the emptying of a
+// Fresh folder, not a wait for another command.
+func Open(ctx context.Context, folder string, options Options) (_ *Plane, err error) {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
@@ -52,9 +55,18 @@ func Open(folder string, options Options) (*Plane, error) {
 	if p.release, err = p.folder.exclusive(options.Report); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			p.release()
+		}
+	}()
+	if options.Fresh {
+		if err := p.folder.empty(ctx); err != nil {
+			return nil, fmt.Errorf("empty the state folder %s: %w", folder, err)
+		}
+	}
 	var why string
 	if p.authority, why, err = authorityIn(p.folder.path("certificates"), options.Now()); err != nil {
-		p.release()
 		return nil, err
 	}
 	if why != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -150,5 +151,34 @@ func TestPortsOfADamagedFile(t *testing.T) {
 	}
 	if got := loadPorts(name); got[portEtcd] != 1234 {
 		t.Errorf("ports are not kept: %v", got)
+	}
+}
+
+func TestFolderOfOneCommandAtATime(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir)
+	waiting, second := make(chan bool), make(chan error)
+	go func() {
+		p, err := Open(t.Context(), dir, Options{Fresh: true, Report: func(string, ...any) { close(waiting) }, Now: func() time.Time { return now }})
+		if err == nil {
+			p.Release()
+		}
+		second <- err
+	}()
+	<-waiting                                 // it has been told to wait
+	if err := os.RemoveAll(dir); err != nil { // as down --purge does while it holds the folder
+		t.Fatal(err)
+	}
+	select {
+	case err := <-second:
+		t.Fatalf("two commands work on one folder: %v", err)
+	default:
+	}
+	first.Release()
+	if err := <-second; err != nil {
+		t.Fatalf("a folder that was removed while waiting for it: %v", err)
+	}
+	if !exists(filepath.Join(dir, "run", commandLock)) {
+		t.Error("the lock held is not the one that others will see")
 	}
 }
