@@ -151,6 +151,7 @@ func compilerEnv(catalog *kinds.Catalog, options Options) graph.Env {
 		MaxDimensions: options.MaxDimensions,
 		NoStatusGraph: !options.StatusGraph,
 		NoOmit:        !options.Gates.Enabled(gateOmit),
+		CostLimit:     options.CELCostLimit,
 	}
 }
 

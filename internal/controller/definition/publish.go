@@ -25,7 +25,7 @@ import (
 // status write less is a faster definition.
 const grace = 2 * time.Second
 
-// published is a CRD as it was when it was last found in order.
+// published is a CRD as it was when it was last made what it should be.
 type published struct {
 	program         string // its hash
 	uid             types.UID
@@ -34,7 +34,7 @@ type published struct {
 	labels          map[string]string
 }
 
-// stands says whether the CRD that the catalog shows is still the one that was found in order. A catalog that is behind the own write is no news.
+// stands says whether the CRD that the catalog shows is still that one, and established. A catalog that is behind the own write is no news.
 func (m *published) stands(program *graph.Program, info kinds.CRDInfo) bool {
 	if m == nil || m.program != program.Hash || m.uid != info.UID || !info.Established {
 		return false
@@ -61,13 +61,13 @@ func (c *Controller) publish(ctx context.Context, p *pass) error {
 	if err != nil {
 		return c.refused(ctx, p, name, err)
 	}
-	if !crd.Established(result.CRD) {
-		p.await(result.CRD, c.now())
-		return nil
-	}
 	p.memory.published = &published{
 		program: p.chosen.program.Hash, uid: result.CRD.UID, generation: result.CRD.Generation,
 		resourceVersion: result.CRD.ResourceVersion, labels: result.CRD.Labels,
+	}
+	if !crd.Established(result.CRD) {
+		p.await(result.CRD, c.now())
+		return nil
 	}
 	p.kindIsReady(result.CRD.Status.AcceptedNames.Kind)
 	return nil
