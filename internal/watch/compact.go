@@ -13,9 +13,10 @@ import (
 //
 // What it remembers is bounded: each table has two generations, and forgets the older when the younger is full. Forgetting costs sharing, never truth.
 type compactor struct {
-	mu      sync.Mutex
-	seed    maphash.Seed
-	strings generations[string, string]
+	mu   sync.Mutex
+	seed maphash.Seed
+	// strings holds them as the interface values that they are in an object: the header of a string in an interface is memory, too.
+	strings generations[string, any]
 	// sighted holds the hashes of branches that were met once. Only what is met again is kept in branches, so that branches that are
 	// unique, which are the most, are not kept alive by it.
 	sighted  generations[uint64, struct{}]
@@ -48,31 +49,30 @@ func (c *compactor) compact(obj *unstructured.Unstructured) {
 		c.put(metadata, key, value)
 	}
 	if metadata != nil {
-		delete(obj.Object, "metadata")
-		obj.Object[c.shared("metadata")] = metadata
+		obj.Object[c.key("metadata")] = metadata
 	}
 }
 
 // put replaces an entry by its shared form and gives a hash of the entry. Go's maps take the memory of the key that is assigned last.
 func (c *compactor) put(object map[string]any, key string, value any) uint64 {
 	value, hash := c.value(value)
-	key = c.shared(key)
+	key = c.key(key)
 	object[key] = value
 	return mix(maphash.String(c.seed, key), hash)
 }
 
 // value gives the shared form of a value, and a hash of its content.
-func (c *compactor) value(value any) (any, uint64) {
-	switch value := value.(type) {
+func (c *compactor) value(boxed any) (any, uint64) {
+	switch value := boxed.(type) {
 	case string:
-		return c.shared(value), maphash.String(c.seed, value)
+		return c.shared(value, boxed), maphash.String(c.seed, value)
 	case map[string]any:
 		// A sum does not depend on the order in which a map is walked.
 		hash := uint64(len(value)) + 1
 		for key, entry := range value {
 			hash += c.put(value, key, entry)
 		}
-		return c.branch(value, mix(hash, 'm'))
+		return c.branch(boxed, mix(hash, 'm'))
 	case []any:
 		hash := uint64(len(value)) + 1
 		for i, element := range value {
@@ -80,27 +80,39 @@ func (c *compactor) value(value any) (any, uint64) {
 			value[i] = shared
 			hash = mix(hash, elementHash)
 		}
-		return c.branch(value, mix(hash, 'l'))
+		return c.branch(boxed, mix(hash, 'l'))
 	case int64:
-		return value, mix(uint64(value), 'i')
+		return boxed, mix(uint64(value), 'i')
 	case float64:
-		return value, mix(math.Float64bits(value), 'd')
+		return boxed, mix(math.Float64bits(value), 'd')
 	case bool:
 		if value {
-			return value, 't'
+			return boxed, 't'
 		}
-		return value, 'f'
+		return boxed, 'f'
 	}
-	return value, 'n'
+	return boxed, 'n'
 }
 
-// shared gives the one copy of a string that is kept.
-func (c *compactor) shared(s string) string {
+// shared gives the one copy of a string that is kept. boxed is the string again, as it was found.
+func (c *compactor) shared(s string, boxed any) any {
+	if len(s) > longestShared {
+		return boxed
+	}
+	if kept, ok := c.strings.get(s); ok {
+		return kept
+	}
+	c.strings.put(s, boxed)
+	return boxed
+}
+
+// key is shared for the keys of maps.
+func (c *compactor) key(s string) string {
 	if len(s) > longestShared {
 		return s
 	}
 	if kept, ok := c.strings.get(s); ok {
-		return kept
+		return kept.(string)
 	}
 	c.strings.put(s, s)
 	return s

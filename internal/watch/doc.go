@@ -24,5 +24,12 @@
 //
 // Ensure, Release, Kick and all methods of Store may be called from anywhere, also from within an event function, and never wait for the network. The
 // events of a Source are delivered one after the other, in order, on the goroutine that reads its watch: an event function must return at once
-// (put a key in a queue). An event function that has been released may still be called with an event that was under way.
+// (put a key in a queue). Record and settle may call event functions as well, on the goroutine of the writer, so a writer must hold no lock that an
+// event function takes. An event function that has been released may still be called with an event that was under way.
+//
+// # A kind that is gone
+//
+// When the server says twice in a row that it does not serve a kind, the objects of that kind are taken for gone, and events say so. It is what a
+// deleted CRD looks like. It is also what an API server looks like that is far behind its peers: before something is given up for good because it is
+// gone (a finalizer, say), ask the server.
 package watch

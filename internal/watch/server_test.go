@@ -114,15 +114,6 @@ func (s *apiServer) removeLocked(resource, k string) {
 	s.log = append(s.log, change{version: s.version, resource: resource, old: old})
 }
 
-// forget makes it impossible to resume a watch from before now, and ends those that are open.
-func (s *apiServer) forget() {
-	s.do(func() {
-		s.version++
-		s.compacted = s.version
-		s.dropped++
-	})
-}
-
 // dropWatches ends the watches that are open, as servers do now and then.
 func (s *apiServer) dropWatches() { s.do(func() { s.dropped++ }) }
 
