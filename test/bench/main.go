@@ -55,7 +55,7 @@ func parseOptions(args []string) (options, error) {
 	flags.StringVar(&o.programs, "programs", "localcluster/bin", "the folder with the programs etcd and kube-apiserver")
 	flags.StringVar(&o.crds, "crds", "", "a folder with the CRDs to install instead of those of this repository")
 	sizes := flags.String("n", "1000", "how many instances, or several numbers separated by commas: a run for each")
-	only := flags.String("only", "", "run only scenarios that match this regular expression, as a whole")
+	only := flags.String("only", "", "run only the scenarios whose names match this regular expression, as a whole: "+names())
 	flags.StringVar(&o.json, "json", "", "also write the reports to this file, as JSON")
 	flags.BoolVar(&o.check, "check", false, "compare with the bounds of bounds.json and fail when one is passed")
 	flags.IntVar(&o.workers, "floor-workers", 32, "how many instances the floor works on at once")
@@ -82,6 +82,19 @@ func parseOptions(args []string) (options, error) {
 		o.only = nil
 	}
 	return o, nil
+}
+
+// names lists the scenarios for the help text.
+func names() string {
+	var all []string
+	for _, s := range allScenarios {
+		name := s.name
+		if s.extra {
+			name += " (only when named)"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // measureAll makes a run for each size, prints each as soon as it is there, and compares at the end.
