@@ -2,6 +2,9 @@ package command
 
 import (
 	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
@@ -41,6 +44,8 @@ func controllerManager(servers Servers, code *exitCode) *cobra.Command {
 		Use:   "controller-manager [-- FLAG...]",
 		Short: "Run a kube-controller-manager without nodes for the cluster of a kubeconfig",
 		RunE: func(_ *cobra.Command, args []string) error {
+			// It ends by the signal itself, as it does when called by its own name.
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			*code = exitCode(servers.ControllerManager(plane.ControllerManagerArgs(kubeconfig, args...)))
 			return nil
 		},

@@ -82,8 +82,9 @@ func apply(ctx context.Context, kubeconfig, folder string, report plane.Report) 
 	if len(instances) == 0 {
 		return nil, fmt.Errorf("%s/instance.yaml holds no object", folder)
 	}
+	var missing bool // in the end: the instance was
 	for _, object := range instances {
-		if err := cluster.Apply(ctx, object, exampleWithin); err != nil {
+		if missing, err = cluster.Provide(ctx, object, exampleWithin); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +92,11 @@ func apply(ctx context.Context, kubeconfig, folder string, report plane.Report) 
 	if err != nil {
 		return nil, err
 	}
-	report("%s is Ready, %.1f s after the first apply", objects.Name(instance), time.Since(begin).Seconds())
+	if !missing {
+		report("%s is there, and Ready", objects.Name(instance))
+		return instance, nil
+	}
+	report("%s is Ready, %.1f s after the definition was applied", objects.Name(instance), time.Since(begin).Seconds())
 	return instance, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -152,6 +153,27 @@ func (c *Cluster) Apply(ctx context.Context, object *unstructured.Unstructured, 
 		_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 		return err
 	})
+}
+
+// Provide brings an object onto the cluster unless it is there, however it is:
+// what a user has changed since stays changed. It reports whether it was missing.
+func (c *Cluster) Provide(ctx context.Context, object *unstructured.Unstructured, within time.Duration) (missing bool, err error) {
+	err = c.retry(ctx, within, "look for "+Name(object), func(ctx context.Context) error {
+		resource, err := c.resource(object)
+		if err != nil {
+			return err
+		}
+		_, err = resource.Get(ctx, object.GetName(), metav1.GetOptions{})
+		missing = apierrors.IsNotFound(err)
+		if missing {
+			return nil
+		}
+		return err
+	})
+	if err != nil || !missing {
+		return false, err
+	}
+	return true, c.Apply(ctx, object, within)
 }
 
 // Await waits until a condition of the object is True and gives the object as

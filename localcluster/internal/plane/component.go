@@ -26,7 +26,7 @@ type Component struct {
 	Args []string
 
 	ports    []port
-	patience time.Duration // how long it may take to become ready, and to end
+	patience time.Duration // how long it may take to become ready
 	ready    func(context.Context) error
 }
 

@@ -154,8 +154,8 @@ func (p *Plane) stopUnwanted(ctx context.Context) error {
 		if !unwanted[name] {
 			continue
 		}
-		if _, err := p.folder.process(name).stop(ctx, 10*time.Second); err != nil {
-			return fmt.Errorf("stop %s: %w", name, err)
+		if err := p.folder.stopFor(ctx, name); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -179,8 +179,8 @@ func (p *Plane) ensure(ctx context.Context, c Component) error {
 			why = "it does not answer"
 		}
 		p.options.Report("%-24s is restarted: %s", c.Name, why)
-		if _, err := process.stop(ctx, c.patience); err != nil {
-			return fmt.Errorf("stop %s: %w", c.Name, err)
+		if err := p.folder.stopFor(ctx, c.Name); err != nil {
+			return err
 		}
 	case process.died():
 		p.options.Report("%-24s had ended by itself; its last words, in %s:\n%s", c.Name, process.log+".1", process.lastWords(3))
@@ -237,9 +237,16 @@ func (p *Plane) setStoreAside(ctx context.Context, etcd Component, cause error) 
 	if err := os.Rename(store, aside); err != nil {
 		return errors.Join(cause, err)
 	}
+	// The others remember what the old store held.
+	if err := p.folder.stopFor(ctx, etcd.Name); err != nil {
+		return errors.Join(cause, err)
+	}
 	p.options.Report("etcd cannot open its store, which is now in %s; starting with an empty one.\n  %v", aside, cause)
 	return p.ensure(ctx, etcd)
 }
+
+// stopWithin is how long a component may take to end when asked to.
+const stopWithin = 20 * time.Second
 
 // stopOrder has whoever writes before whoever stores.
 var stopOrder = []string{"kro", "simulator", "kube-controller-manager", "kube-apiserver", "etcd"}
@@ -262,11 +269,26 @@ func Down(ctx context.Context, folder string, report Report) error {
 	return f.stopAll(ctx, report)
 }
 
+// stopFor ends a component. Those that write to a server end before it: without
+// it they would keep its connections open, or end in a worse way.
+func (f Folder) stopFor(ctx context.Context, name string) error {
+	names := []string{name}
+	if name == "etcd" || name == "kube-apiserver" {
+		names = stopOrder[:slices.Index(stopOrder, name)+1]
+	}
+	for _, name := range names {
+		if _, err := f.process(name).stop(ctx, stopWithin); err != nil {
+			return fmt.Errorf("stop %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 func (f Folder) stopAll(ctx context.Context, report Report) error {
 	var failures []error
 	stopped := 0
 	for _, name := range stopOrder {
-		was, err := f.process(name).stop(ctx, 20*time.Second)
+		was, err := f.process(name).stop(ctx, stopWithin)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("stop %s: %w", name, err))
 			continue
