@@ -52,7 +52,7 @@ func RunController(ctx context.Context, cfg *rest.Config, options Options, log l
 	cfg.Wrap(waitForStorage)
 
 	setup := log.WithName("setup")
-	if err := requireCRDs(cfg); err != nil {
+	if err := requireCRDs(ctx, cfg, setup); err != nil {
 		return err
 	}
 	house, err := build(ctx, cfg, options, log)

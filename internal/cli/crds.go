@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -24,32 +30,47 @@ var requiredKinds = []struct {
 	{internalv1alpha1.GroupVersion, "GraphRevision", "graphrevisions.internal.kro.run"},
 }
 
-// requireCRDs fails with what to do when kro's own CRDs are not installed. Without this check the controller would wait for its caches and say
-// nothing useful. It asks discovery, to which everybody has the right.
-func requireCRDs(cfg *rest.Config) error {
+// Whoever installs everything at once starts the controller some moments before the API server serves the new CRDs.
+const (
+	patience = 10 * time.Second
+	interval = 250 * time.Millisecond
+)
+
+// requireCRDs waits for kro's own CRDs and fails with what to do when they do not come. Without this check the controller would wait for its caches
+// and say nothing useful.
+func requireCRDs(ctx context.Context, cfg *rest.Config, log logr.Logger) error {
 	client, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("making a discovery client: %w", err)
 	}
-	var missing []error
+	var missing error
+	err = wait.PollUntilContextTimeout(ctx, interval, patience, true, func(context.Context) (bool, error) {
+		told := missing != nil
+		if missing, err = missingCRDs(client); err != nil || missing == nil {
+			return err == nil, err
+		}
+		if !told {
+			log.Info("Waiting for kro's CRDs", "cause", missing.Error(), "patience", patience.String())
+		}
+		return false, nil
+	})
+	if missing == nil {
+		return err
+	}
+	return fmt.Errorf("%w\napply the CRDs of this release before the controller: `kubectl apply --server-side -f config/crd` or the crds of the Helm chart", missing)
+}
+
+// missingCRDs tells which of kro's CRDs are not served. It asks discovery, to which everybody has the right.
+func missingCRDs(client discovery.ServerResourcesInterface) (missing, err error) {
 	for _, required := range requiredKinds {
 		list, err := client.ServerResourcesForGroupVersion(required.group.String())
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("asking the API server for the kinds of %s: %w", required.group, err)
+			return nil, fmt.Errorf("asking the API server for the kinds of %s: %w", required.group, err)
 		}
-		served := false
-		if list != nil {
-			for _, resource := range list.APIResources {
-				served = served || resource.Kind == required.kind
-			}
-		}
+		served := list != nil && slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Kind == required.kind })
 		if !served {
-			missing = append(missing, fmt.Errorf("CustomResourceDefinition %s is not installed", required.crd))
+			missing = errors.Join(missing, fmt.Errorf("CustomResourceDefinition %s is not installed", required.crd))
 		}
 	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w\napply the CRDs of this release before the controller: `kubectl apply --server-side -f config/crd` or the crds of the Helm chart",
-		errors.Join(missing...))
+	return missing, nil
 }

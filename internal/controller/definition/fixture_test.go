@@ -45,7 +45,8 @@ type world struct {
 	bad map[string]bool
 
 	crds      map[string]*apiextensionsv1.CustomResourceDefinition
-	hold      bool // new CRDs are not established
+	hold      bool             // new CRDs are not established
+	shown     map[string]int64 // generations that the catalog shows, where it is behind
 	ensured   int
 	instances map[string]int64 // by CRD name
 
@@ -167,10 +168,14 @@ func (w *world) CRD(name string) (kinds.CRDInfo, bool) {
 	if found == nil {
 		return kinds.CRDInfo{}, false
 	}
-	return kinds.CRDInfo{
+	info := kinds.CRDInfo{
 		Name: name, UID: found.UID, ResourceVersion: found.ResourceVersion, Generation: found.Generation, Labels: found.Labels,
 		Kind: found.Spec.Names.Kind, Established: crd.Established(found),
-	}, true
+	}
+	if behind, ok := w.shown[name]; ok {
+		info.Generation, info.ResourceVersion = behind, fmt.Sprint(behind)
+	}
+	return info, true
 }
 
 // crds implements CRDs.

@@ -21,8 +21,8 @@ import (
 	"kro.run/kro/internal/version"
 )
 
-// grace is how long a new CRD may take to be established before the status speaks of it. A healthy API server takes some ten milliseconds, and one
-// status write less is a faster definition.
+// grace is how long a new CRD may take to be established, and a changed one to be known, before the status speaks of it. A healthy API server takes
+// some ten milliseconds, and one status write less is a faster definition.
 const grace = 2 * time.Second
 
 // published is a CRD as it was when it was last made what it should be.
@@ -32,6 +32,8 @@ type published struct {
 	generation      int64
 	resourceVersion string
 	labels          map[string]string
+	// at is when it was written or found so.
+	at time.Time
 }
 
 // stands says whether the CRD that the catalog shows is still that one, and established. A catalog that is behind the own write is no news.
@@ -40,6 +42,12 @@ func (m *published) stands(program *graph.Program, info kinds.CRDInfo) bool {
 		return false
 	}
 	return newer(m.resourceVersion, info.ResourceVersion) || m.generation == info.Generation && maps.Equal(m.labels, info.Labels)
+}
+
+// shown says whether the catalog has caught up with the CRD. The API server learns of a new schema in the same way and at the same time as the
+// catalog. Whoever runs the new program before that gets objects without the new defaults, and loses new fields of the status to the old schema.
+func (m *published) shown(info kinds.CRDInfo) bool {
+	return info.UID == m.uid && info.Generation >= m.generation
 }
 
 // publish makes the CRD of the newest revision, and says in KindReady what came of it. A revision is served with its CRD or not at all: where the CRD
@@ -53,23 +61,26 @@ func (c *Controller) publish(ctx context.Context, p *pass) error {
 	if p.chosen == nil || !p.newest && exists {
 		return nil // nothing to publish, or an older revision, which runs on under the CRD that there is
 	}
-	if exists && p.memory.published.stands(p.chosen.program, info) {
-		p.kindIsReady(info.Kind)
+	if !exists || !p.memory.published.stands(p.chosen.program, info) {
+		result, err := c.ensure(ctx, p)
+		if err != nil {
+			return c.refused(ctx, p, name, err)
+		}
+		p.memory.published = &published{
+			program: p.chosen.program.Hash, uid: result.CRD.UID, generation: result.CRD.Generation,
+			resourceVersion: result.CRD.ResourceVersion, labels: result.CRD.Labels, at: c.now(),
+		}
+		if !crd.Established(result.CRD) {
+			p.await(result.CRD, c.now())
+			return nil
+		}
+		info, _ = c.Catalog.CRD(name)
+	}
+	if !p.memory.published.shown(info) && c.now().Sub(p.memory.published.at) < grace {
+		p.unserved, p.hush, p.after = true, true, grace
 		return nil
 	}
-	result, err := c.ensure(ctx, p)
-	if err != nil {
-		return c.refused(ctx, p, name, err)
-	}
-	p.memory.published = &published{
-		program: p.chosen.program.Hash, uid: result.CRD.UID, generation: result.CRD.Generation,
-		resourceVersion: result.CRD.ResourceVersion, labels: result.CRD.Labels,
-	}
-	if !crd.Established(result.CRD) {
-		p.await(result.CRD, c.now())
-		return nil
-	}
-	p.kindIsReady(result.CRD.Status.AcceptedNames.Kind)
+	p.kindIsReady(p.chosen.program.Instance.CRD.Spec.Names.Kind)
 	return nil
 }
 

@@ -265,6 +265,31 @@ func TestRefusedCRD(t *testing.T) {
 	equal(t, ready, "True/Ready@2 ", w.condition("shop", ready))
 }
 
+func TestNewSchemaIsServedOnceItIsKnown(t *testing.T) {
+	w := newWorld(t)
+	first, second := definition("shop", "one"), definition("shop", "two")
+	second.Spec.Schema.ShortNames = []string{"size"}
+	w.apply(first)
+	w.settle("shop")
+	w.shown = map[string]int64{"apps.example.com": 1}
+	w.apply(second)
+	result, writes, err := w.reconcile("shop")
+	equal(t, "error", nil, err)
+	equal(t, "requests", []string{"create GraphRevision shop-r00002", "update CRD apps.example.com"}, writes)
+	equal(t, "safety net", grace, result.RequeueAfter)
+	equal(t, "the old program until then", 1, w.served["shop"].Revision)
+
+	_, writes, err = w.reconcile("shop")
+	equal(t, "error", nil, err)
+	equal(t, "requests of a pass in between", 0, len(writes))
+	equal(t, "the old program still", 1, w.served["shop"].Revision)
+
+	w.shown = nil
+	w.settle("shop")
+	equal(t, "served", 2, w.served["shop"].Revision)
+	equal(t, ready, "True/Ready@2 ", w.condition("shop", ready))
+}
+
 func TestTwoOfOneKind(t *testing.T) {
 	const refusal = "False/Failed@1 failed to update CRD apps.example.com: CRD is owned by another ResourceGraphDefinition first"
 	w := newWorld(t)
