@@ -74,6 +74,9 @@ type node struct {
 
 // Begin starts a pass over an instance. The instance is a JSON object as the server returns it; it is not changed.
 func Begin(program *graph.Program, instance map[string]any, options Options) *Pass {
+	if program.Instance != nil {
+		instance = program.Instance.Defaults.Apply(instance)
+	}
 	p := &Pass{
 		program: program, instance: instance, options: options,
 		byID:     make(map[string]int, len(program.Nodes)),

@@ -80,6 +80,7 @@ func (c *compiler) instance() *Instance {
 		Namespaced: !c.clusterScoped(),
 		CRD:        c.crd(),
 		Schema:     c.api.schema,
+		Defaults:   newDefaulter(c.api.spec),
 	}
 }
 

@@ -56,6 +56,8 @@ type Instance struct {
 	CRD *apiextensionsv1.CustomResourceDefinition
 	// Schema is the schema of the variable `schema`: apiVersion, kind, metadata and spec.
 	Schema *schema.Node
+	// Defaults fills in what the author gave defaults for.
+	Defaults Defaulter
 }
 
 // NodeKind tells what a node does.

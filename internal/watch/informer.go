@@ -27,6 +27,8 @@ const (
 	// confirmations is how many times in a row the server must say that a kind is not served before its objects are taken for gone. One of several
 	// API servers may be behind the others.
 	confirmations = 2
+	// anewPause is how long a watch must have lasted for everything to be read again at once when it ends.
+	anewPause = 200 * time.Millisecond
 )
 
 // informer keeps one Store up with the cluster. It drives client-go's Reflector, round by round: a round lists (or streams) everything, then watches
@@ -49,7 +51,12 @@ type informer struct {
 	plainLists bool
 	// streaming tells that the list under way is a stream: it works as soon as it is complete, while after a plain list the watch has yet to be opened.
 	streaming atomic.Bool
+	// watched tells that this round has had its watch; see Source.Anew.
+	watched atomic.Bool
 }
+
+// errAnew ends a round whose watch has ended, so that the next one reads everything again. The Reflector gives up on it at once.
+var errAnew = apierrors.NewResourceExpired("the watch has ended; everything is read again")
 
 func (f *Fleet) newInformer(src Source) *informer {
 	var client dynamic.ResourceInterface = f.client.Resource(src.GVR)
@@ -77,9 +84,16 @@ func (i *informer) run(ctx context.Context) {
 	backoff, absent := i.backoff, 0
 	for {
 		start := i.clock.Now()
+		i.watched.Store(false)
 		err := reflector.ListAndWatchWithContext(roundCtx)
 		if ctx.Err() != nil {
 			return
+		}
+		if errors.Is(err, errAnew) {
+			err = nil
+			if i.clock.Since(start) >= anewPause {
+				continue
+			}
 		}
 		if err != nil {
 			i.failed(err)
@@ -171,8 +185,12 @@ func (i *informer) ListWithContext(ctx context.Context, opts metav1.ListOptions)
 // WatchWithContext opens a watch, or a list that comes as a stream and goes on as a watch.
 func (i *informer) WatchWithContext(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 	streaming := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if i.source.Anew && !streaming && i.watched.Load() {
+		return nil, errAnew
+	}
 	i.narrow(&opts)
 	events, err := i.client.Watch(ctx, opts)
+	i.watched.Store(err == nil)
 	i.streaming.Store(streaming && err == nil)
 	switch {
 	case err == nil && !streaming:

@@ -17,6 +17,10 @@ type Source struct {
 	Name string
 	// Selector narrows the source to the objects that match a label selector, in its text form.
 	Selector string
+	// Anew reads everything again whenever a watch has ended, instead of going on where it ended. It is right for kinds whose CRD changes: the API
+	// server goes on for a moment with the old schema, which hides new fields, then ends the watches; what a watch brought until then lacks these
+	// fields, and no event would ever bring them.
+	Anew bool
 }
 
 // String names the source for people, as kubectl would: deployments.v1.apps in namespace "web", selected by "kro.run/owned=true".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,11 +129,37 @@ func (p *pass) manage(ctx context.Context, inventory apply.Inventory) error {
 	return nil
 }
 
-// keep makes the server's answer the instance of this pass, and of the next until the cache has caught up.
+// keep makes the server's answer the instance of this pass, and of the next until the cache has caught up. What somebody
+// else changed since the pass began stands in the answer too; no event will tell of it, since our own write came after.
 func (p *pass) keep(answer *unstructured.Unstructured) {
 	answer.SetManagedFields(nil)
+	if foreignContent(answer) != foreignContent(p.instance) {
+		p.queue.Add(p.key)
+	}
 	p.kind.store.Record(answer)
 	p.instance = answer
+}
+
+// foreignContent is the content of an instance that others write: everything but the status and kro's metadata.
+func foreignContent(instance *unstructured.Unstructured) string {
+	content := map[string]any{
+		"spec": instance.Object["spec"], "generation": instance.GetGeneration(),
+		"deleting":    instance.GetDeletionTimestamp() != nil,
+		"labels":      foreignKeys(instance.GetLabels()),
+		"annotations": foreignKeys(instance.GetAnnotations()),
+	}
+	return apply.ContentHash(content)
+}
+
+func foreignKeys(in map[string]string) map[string]any {
+	out := make(map[string]any, len(in))
+	for k, v := range in {
+		if domain, _, _ := strings.Cut(k, "/"); domain == "applyset.kubernetes.io" || domain == "internal.kro.run" || domain == "kro.run" && k != v1alpha1.ReconcileAnnotation {
+			continue
+		}
+		out[k] = v
+	}
+	return out
 }
 
 func (p *pass) managed(labels, annotations map[string]string) bool {

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -92,9 +93,12 @@ func (p *pass) suspended() bool {
 	return false
 }
 
+// suspend leaves everything as it is, but for the finalizer of an instance that has none: its deletion must be noticed.
 func (p *pass) suspend(ctx context.Context) (again, error) {
-	if err := p.manage(ctx, p.inventory()); err != nil {
-		return p.unmanaged(ctx, err)
+	if !slices.Contains(p.instance.GetFinalizers(), v1alpha1.Finalizer) {
+		if err := p.manage(ctx, p.inventory()); err != nil {
+			return p.unmanaged(ctx, err)
+		}
 	}
 	p.report.True(instanceManaged, "Managed", managedMessage)
 	p.report.True(graphResolved, "Resolved", resolvedMessage)

@@ -56,7 +56,7 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 		return k.store.Err()
 	}
 	if k == nil {
-		k = &kind{source: watch.Source{GVR: gvr}, gvk: d.Program.Instance.GVK, namespaced: d.Program.Instance.Namespaced}
+		k = &kind{source: instanceSource(gvr), gvk: d.Program.Instance.GVK, namespaced: d.Program.Instance.Namespaced}
 		k.store = c.Caches.Ensure(k.source, definitionOwner(d.Name), c.instanceChanged)
 		c.kinds[gvr] = k
 		metrics.HandlerAttached()
@@ -193,6 +193,11 @@ func definitionOwner(name string) string { return "definition/" + name }
 
 // nobody is the interest of an owner that keeps a watch alive without wanting its events.
 var nobody = watch.Interest{Index: watch.IndexInstanceID, Value: "\x00"}
+
+// instanceSource is the watch of the instances of a kind.
+func instanceSource(gvr kschema.GroupVersionResource) watch.Source {
+	return watch.Source{GVR: gvr, Anew: true}
+}
 
 // memberSource is the watch of all objects of a kind that kro owns.
 func memberSource(gvr kschema.GroupVersionResource) watch.Source {

@@ -105,7 +105,8 @@ func (s *simStore) step(tell bool) {
 	default:
 		return
 	}
-	if !tell || own != nil && event.New != nil && simVersion(own) == simVersion(e.object) {
+	// What an own write has overtaken is known to its writer: the answer held it.
+	if !tell || own != nil && event.New != nil && simVersion(e.object) <= simVersion(own) {
 		return
 	}
 	for _, name := range slices.Sorted(mapKeys(s.owners)) {

@@ -18,7 +18,6 @@ import (
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/graph"
 	"kro.run/kro/internal/executor"
-	"kro.run/kro/internal/watch"
 )
 
 // sim is one controller at work on a simulated server.
@@ -68,7 +67,7 @@ func (s *sim) serve(program *graph.Program) {
 		s.definition.Program = program
 		s.definition.Revision++
 	}
-	source := watch.Source{GVR: simsGVR}
+	source := instanceSource(simsGVR)
 	k := &kind{definition: s.definition, gvk: program.Instance.GVK, namespaced: true, source: source, settled: true,
 		store: s.caches.Ensure(source, definitionOwner("sim"), s.controller.instanceChanged)}
 	s.controller.kinds[simsGVR] = k

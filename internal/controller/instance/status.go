@@ -3,13 +3,15 @@ package instance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"reflect"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/engine"
 	"kro.run/kro/internal/metrics"
@@ -39,7 +41,7 @@ func (p *pass) writeStatus(ctx context.Context, state engine.State, r *result) e
 	status := map[string]any{}
 	if r == nil {
 		for field, value := range before {
-			status[field] = value
+			status[field] = runtime.DeepCopyJSONValue(value) // what is read from a cache is shared
 		}
 	} else {
 		state = p.project(ctx, r, state, status)
@@ -50,6 +52,7 @@ func (p *pass) writeStatus(ctx context.Context, state engine.State, r *result) e
 	}
 	status[fieldState] = string(p.settledState(state, broken))
 	status[fieldConditions] = conditions
+	status = asOnWire(status).(map[string]any)
 	if reflect.DeepEqual(before, status) {
 		p.observe(before, status)
 		return nil
@@ -109,7 +112,36 @@ func (p *pass) patchStatus(ctx context.Context, before, status map[string]any) e
 	}
 	p.keep(answer)
 	p.observe(before, status)
+	if stands, _ := answer.Object["status"].(map[string]any); !reflect.DeepEqual(stands, status) {
+		// The server serves the old schema of the kind for a moment after its CRD changed, and prunes what is new.
+		return errPruned
+	}
 	return nil
+}
+
+// errPruned says that the server did not keep the status as it was written.
+var errPruned = errors.New("the server did not keep all fields of the status")
+
+// asOnWire gives numbers the form in which they come back from the server, so that what was written compares equal to what is
+// read: 1.0 is 1 in JSON.
+func asOnWire(v any) any {
+	switch x := v.(type) {
+	case map[string]any:
+		for k, e := range x {
+			x[k] = asOnWire(e)
+		}
+	case []any:
+		for i, e := range x {
+			x[i] = asOnWire(e)
+		}
+	case float64:
+		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return int64(x)
+		}
+	case int:
+		return int64(x)
+	}
+	return v
 }
 
 // observe counts a change of state, and tells of changed conditions where that was asked for.

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime/debug"
@@ -21,10 +22,12 @@ func (c *Controller) work(ctx context.Context) bool {
 	started := c.Clock.Now()
 	next, err := c.guarded(ctx, k)
 	metrics.QueueReconciled(k.GVR, c.Clock.Since(started))
-	metrics.InstanceReconciled(k.GVR, c.Clock.Since(started), err != nil)
+	metrics.InstanceReconciled(k.GVR, c.Clock.Since(started), err != nil && !errors.Is(err, errPruned))
 	switch {
 	case ctx.Err() != nil:
 		return true
+	case errors.Is(err, errPruned):
+		next = again{failed: true}
 	case err != nil:
 		metrics.QueueFailed(k.GVR)
 		c.Log.Error(err, "reconcile failed", "gvr", k.GVR.String(), "namespace", k.Namespace, "name", k.Name)
