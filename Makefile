@@ -5,6 +5,8 @@ SHARED ?= ../shared
 LOCAL  := localcluster/bin/localcluster
 # Of all packages, those whose tests need no API server.
 UNIT   = $(shell $(GO) list ./... | grep -v '^kro.run/kro/test/')
+# Packages that start a server of their own for some of their tests when there is one.
+LIVE   = $(addprefix ./,$(shell grep -rl KUBEBUILDER_ASSETS --include='*_test.go' internal | xargs -r -n1 dirname | sort -u))
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # A regular expression of case names, for make conformance.
 ONLY   ?= .
@@ -45,7 +47,8 @@ test-unit: ## Run the tests that need no API server, in seconds
 	@$(GO) test $(UNIT)
 
 test-api: $(LOCAL) ## Run the tests that need an API server, on one control plane for all
-	@cd localcluster && $(GO) test ./internal/... ./cmd/...
+	@cd localcluster && $(GO) vet . && $(GO) test ./internal/... ./cmd/...
+	@$(if $(LIVE),KUBEBUILDER_ASSETS=$(CURDIR)/localcluster/bin $(GO) test -count=1 -p=1 $(LIVE))
 	@$(LOCAL) run --state .kro/test --crds config/crd -- \
 		env KUBECONFIG_OF_TESTS={kubeconfig} $(GO) test -count=1 -p=1 -timeout=30m ./test/...
 
