@@ -39,6 +39,13 @@ func newGates() featuregate.MutableFeatureGate {
 	return gates
 }
 
+// asksForEvents tells that somebody turned events on. They are on anyway, but then without those that only say that a new instance is well: four
+// writes an instance that nobody asked for.
+func asksForEvents(gates featuregate.FeatureGate) bool {
+	explicit, ok := gates.(interface{ ExplicitlySet(featuregate.Feature) bool })
+	return ok && explicit.ExplicitlySet(gateEvents) && gates.Enabled(gateEvents)
+}
+
 // gatesWithoutEffect lists the gates that were turned on and change nothing, in order.
 func gatesWithoutEffect(gates featuregate.FeatureGate) []string {
 	var names []string

@@ -163,3 +163,16 @@ func TestMainTellsWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// Events about conditions are on, but four of them for each new instance only for who asks.
+func TestEventsOfNewInstancesAreForWhoAsks(t *testing.T) {
+	for gates, want := range map[string]bool{"": false, "InstanceConditionEvents=true": true, "InstanceConditionEvents=false": false} {
+		o, _, err := parse(t, "--feature-gates="+gates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := asksForEvents(o.Gates); got != want {
+			t.Errorf("gates %q: events of new instances %t, want %t", gates, got, want)
+		}
+	}
+}

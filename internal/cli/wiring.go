@@ -165,6 +165,7 @@ func instanceOptions(options Options) instance.Options {
 		StatusGraph:       options.StatusGraph,
 		NeverAdopt:        options.Adoption == adoptNever,
 		Events:            options.Gates.Enabled(gateEvents),
+		EventsOfBirth:     asksForEvents(options.Gates),
 		ConditionMetrics:  options.Gates.Enabled(gateConditionMetrics),
 	}
 }

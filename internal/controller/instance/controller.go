@@ -74,6 +74,8 @@ type Options struct {
 	NeverAdopt bool
 	// Events emits an event for each change of a condition.
 	Events bool
+	// EventsOfBirth emits events also for conditions that are True from the start, which is what nearly all are.
+	EventsOfBirth bool
 	// ConditionMetrics shows the age of each condition as a metric.
 	ConditionMetrics bool
 }

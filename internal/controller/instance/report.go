@@ -60,7 +60,9 @@ func (p *pass) announce(before, after map[string]any) {
 	old, now := conditions.FromUnstructured(before[fieldConditions]), conditions.FromUnstructured(after[fieldConditions])
 	if p.Options.Events && p.Recorder != nil {
 		for _, t := range conditions.Transitions(old, now) {
-			p.event(t)
+			if t.From != "" || t.To != metav1.ConditionTrue || p.Options.EventsOfBirth {
+				p.event(t)
+			}
 		}
 	}
 	if p.Options.ConditionMetrics {
