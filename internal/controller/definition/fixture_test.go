@@ -47,6 +47,7 @@ type world struct {
 	crds      map[string]*apiextensionsv1.CustomResourceDefinition
 	hold      bool             // new CRDs are not established
 	shown     map[string]int64 // generations that the catalog shows, where it is behind
+	fail      error            // what Ensure answers
 	ensured   int
 	instances map[string]int64 // by CRD name
 
@@ -183,6 +184,9 @@ type crds struct{ *world }
 
 func (w crds) Ensure(_ context.Context, desired *apiextensionsv1.CustomResourceDefinition, options crd.Options) (crd.Result, error) {
 	w.ensured++
+	if w.fail != nil {
+		return crd.Result{}, w.fail
+	}
 	current := w.crds[desired.Name]
 	if current == nil {
 		found := desired.DeepCopy()

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -320,6 +321,40 @@ func TestTwoOfOneKind(t *testing.T) {
 	equal(t, "the second takes over when the first has gone", "True/Ready@1 ", w.condition("second", ready))
 	equal(t, "it is served", 1, w.served["second"].Revision)
 	equal(t, "the CRD is its", "second", w.crds["apps.example.com"].Labels[v1alpha1.DefinitionNameLabel])
+}
+
+func TestFailureThatMayPass(t *testing.T) {
+	w := newWorld(t)
+	w.fail = errUnreachable
+	w.apply(definition("shop", "one"))
+	_, _, err := w.reconcile("shop")
+	if !errors.Is(err, errUnreachable) {
+		t.Errorf("error %v, want one that brings a retry", err)
+	}
+	equal(t, "what has been found out is written", "False/Failed@1 unreachable", w.condition("shop", kindReady))
+	equal(t, graphAccepted, "True/Valid@1 resource graph and schema are valid", w.condition("shop", graphAccepted))
+	equal(t, "number", 1, w.get("shop").Status.LastIssuedRevision)
+	w.fail = nil
+	w.settle("shop")
+	equal(t, "once it has passed", "True/Ready@1 ", w.condition("shop", ready))
+	equal(t, "number", 1, w.get("shop").Status.LastIssuedRevision)
+}
+
+func TestFinalizerTakenAwayByHand(t *testing.T) {
+	w := newWorld(t)
+	w.apply(definition("shop", "one"))
+	w.settle("shop")
+	rgd := w.get("shop")
+	rgd.Finalizers = nil
+	if err := w.client.Update(context.Background(), rgd); err != nil {
+		t.Fatal(err)
+	}
+	w.delete("shop")
+	_, writes, err := w.reconcile("shop")
+	equal(t, "error", nil, err)
+	equal(t, "requests", 0, len(writes))
+	equal(t, "withdrawn", []string{"shop"}, w.withdrawn)
+	equal(t, "who waits for the CRD", 0, len(w.controller.notes.claimants("apps.example.com")))
 }
 
 func TestForeignCRD(t *testing.T) {
