@@ -12,7 +12,7 @@ import (
 // can read.
 func (p *Pass) Condition(ctx context.Context, entry *cel.Expression, own []cel.StatusCondition) ([]cel.StatusCondition, error) {
 	names := map[string]ref.Val{SchemaVariable: cel.WithConditions(p.schemaValue(), own)}
-	value, err := entry.Eval(ctx, overlay{names: names, parent: scope{p}})
+	value, err := entry.Eval(ctx, overlay{names: names, parent: scope{p, nil}})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kro.run/kro/cel"
 	"kro.run/kro/graph"
@@ -27,9 +28,30 @@ func (p *Pass) evaluate(ctx context.Context, index int) {
 	if p.gated(n) {
 		return
 	}
-	if err := p.resolve(ctx, n); err != nil {
+	n.touched, n.unmet = nil, nil
+	err := p.resolve(ctx, n)
+	switch {
+	case err == nil && (n.def.Kind == graph.Definition || n.def.Kind == graph.Subgraph):
+		p.settle(ctx, index)
+	case err == nil:
+	case IsPending(err) && len(n.touched) > 0:
+		p.holdOn(n)
+	default:
 		p.pendOrFail(index, err)
 	}
+}
+
+// holdOn makes a node share the fate of the nodes that it turned out to need on the branch that it took.
+func (p *Pass) holdOn(n *node) {
+	n.desired, n.target = nil, nil
+	for _, d := range n.touched {
+		if p.nodes[d].phase == Excluded {
+			n.phase = Excluded
+			return
+		}
+	}
+	dep := &p.nodes[n.touched[0]]
+	n.detail = fmt.Sprintf("node %q: dependent node %q not ready: %s (data pending)", n.def.ID, dep.def.ID, dep.notReady())
 }
 
 // pendOrFail makes a node wait when what an expression misses may still come, and fail otherwise.
@@ -47,7 +69,8 @@ func (p *Pass) pendOrFail(index int, err error) {
 // IsPending tells that an expression failed only because data are not there yet.
 func IsPending(err error) bool {
 	var e *cel.EvalError
-	return errors.As(err, &e) && e.Pending
+	var missing *MissingKindError
+	return errors.As(err, &e) && e.Pending || errors.As(err, &missing)
 }
 
 // included decides includeWhen. Exclusion is contagious: a node that refers to an excluded one is excluded itself.
@@ -55,15 +78,15 @@ func IsPending(err error) bool {
 // half-made data would create or prune objects by mistake. It waits by setting the node's detail.
 func (p *Pass) included(ctx context.Context, n *node) (bool, error) {
 	for _, d := range n.def.Dependencies {
-		if p.nodes[d].phase == Excluded {
+		if p.nodes[d].phase == Excluded && n.binds(d) {
 			return false, nil
 		}
 	}
 	for _, condition := range n.def.IncludeWhen {
-		if p.readsNodes(condition) {
+		if p.readsNodes(n.def.Frame, condition) {
 			continue
 		}
-		if holds, err := p.condition(ctx, condition, scope{p}); err != nil || !holds {
+		if holds, err := p.condition(ctx, condition, scope{p, n}); err != nil || !holds {
 			return false, wrapInclude(condition, err)
 		}
 	}
@@ -74,10 +97,10 @@ func (p *Pass) included(ctx context.Context, n *node) (bool, error) {
 		}
 	}
 	for _, condition := range n.def.IncludeWhen {
-		if !p.readsNodes(condition) {
+		if !p.readsNodes(n.def.Frame, condition) {
 			continue
 		}
-		holds, err := p.condition(ctx, condition, scope{p})
+		holds, err := p.condition(ctx, condition, scope{p, n})
 		if IsPending(err) {
 			n.detail = fmt.Sprintf("node %q: includeWhen %q: %v (data pending)", n.def.ID, condition.Source(), err)
 			n.root = true
@@ -98,9 +121,9 @@ func wrapInclude(condition *cel.Expression, err error) error {
 }
 
 // readsNodes tells that an expression refers to a node, not only to the instance.
-func (p *Pass) readsNodes(x *cel.Expression) bool {
+func (p *Pass) readsNodes(frame int, x *cel.Expression) bool {
 	for _, name := range x.References() {
-		if _, isNode := p.byID[name]; isNode {
+		if _, isNode := p.lookup(frame, name); isNode {
 			return true
 		}
 	}
@@ -131,13 +154,24 @@ func (p *Pass) condition(ctx context.Context, x *cel.Expression, act cel.Activat
 func (p *Pass) gated(n *node) bool {
 	for _, d := range n.def.Dependencies {
 		dep := &p.nodes[d]
-		if dep.isReady() || p.options.Gate == GateScope && dep.phase == Observed {
+		if p.opens(dep) || dep.phase == Excluded || slices.Contains(n.def.Conditional, d) {
 			continue
 		}
 		n.detail = fmt.Sprintf("node %q: dependent node %q not ready: %s (data pending)", n.def.ID, dep.def.ID, dep.notReady())
 		return true
 	}
 	return false
+}
+
+// opens tells that a dependency lets its dependents go on. An excluded one does not: they are excluded with it.
+func (p *Pass) opens(dep *node) bool {
+	return dep.phase == Observed && (dep.ready || p.options.Gate == GateScope)
+}
+
+// binds tells that the fate of a dependency is the node's own: that it is excluded when the dependency is. A reference
+// on a branch that is not taken does not bind, and neither does an inline graph depend on each of its children to exist.
+func (n *node) binds(d int) bool {
+	return n.def.Kind != graph.Subgraph && !slices.Contains(n.def.Conditional, d)
 }
 
 // isReady tells that dependents may go on: observed with readyWhen holding, or excluded.
@@ -158,8 +192,13 @@ func (n *node) notReady() string {
 // resolve computes what the node wants done.
 func (p *Pass) resolve(ctx context.Context, n *node) error {
 	switch n.def.Kind {
-	case graph.Template:
+	case graph.Template, graph.Patch:
 		return p.resolveTemplate(ctx, n)
+	case graph.Definition:
+		return p.resolveDefinition(ctx, n)
+	case graph.Subgraph:
+		p.resolveSubgraph(n)
+		return nil
 	case graph.Reference, graph.Selection:
 		target, err := p.resolveTarget(ctx, n)
 		n.target = target

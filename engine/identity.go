@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kro.run/kro/graph"
 )
 
 // Identity names one object on the server. The version is not part of it: two versions of a kind are one object.
@@ -56,6 +58,9 @@ func (p *Pass) claimAll(round []int) {
 	refused := map[int]error{}
 	for _, index := range round {
 		n := &p.nodes[index]
+		if n.def.Kind == graph.Patch {
+			continue // a contribution claims fields, not the object
+		}
 		for item := range n.desired {
 			id := n.desired[item].Identity
 			holder, taken := p.claims[id]
@@ -63,7 +68,7 @@ func (p *Pass) claimAll(round []int) {
 				p.claims[id] = claim{node: index, item: item}
 				continue
 			}
-			refuse(refused, n, &p.nodes[holder.node], id)
+			refuse(refused, n, &p.nodes[holder.node], n.desired[item])
 		}
 	}
 	for _, index := range round {
@@ -73,12 +78,12 @@ func (p *Pass) claimAll(round []int) {
 	}
 }
 
-func refuse(refused map[int]error, n, holder *node, id Identity) {
+func refuse(refused map[int]error, n, holder *node, d Desired) {
 	if holder == n {
-		refused[n.def.Index] = &CollisionError{Node: n.def.ID, Version: n.def.GVK.Version, Identity: id}
+		refused[n.def.Index] = &CollisionError{Node: n.def.ID, Version: d.GVK.Version, Identity: d.Identity}
 		return
 	}
-	err := &ConflictError{First: holder.def.ID, Second: n.def.ID, Identity: id}
+	err := &ConflictError{First: holder.def.ID, Second: n.def.ID, Identity: d.Identity}
 	for _, other := range []*node{holder, n} {
 		if refused[other.def.Index] == nil && other.phase != Running && other.phase != Observed {
 			refused[other.def.Index] = err

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kro.run/kro/graph"
+)
+
 // Gate says what a node waits for in the nodes it refers to.
 type Gate int
 
@@ -19,6 +25,13 @@ type Options struct {
 	Gate Gate
 	// MaxCollectionSize bounds the items of one forEach. Zero means DefaultMaxCollectionSize.
 	MaxCollectionSize int
+	// Namespace is where objects go whose template names none. The default is the namespace of the instance.
+	Namespace string
+	// Resolve finds the resource of a kind that is known only now, because an expression gives it. A kind that is not
+	// served makes the node wait. Needed for programs with dynamic nodes.
+	Resolve func(kschema.GroupVersionKind) (resource kschema.GroupVersionResource, namespaced bool, err error)
+	// Previous gives the objects of a node as they stood before the pass, for fields that are deferred. It may be nil.
+	Previous func(*graph.Node) []map[string]any
 }
 
 func (o Options) maxCollectionSize() int {

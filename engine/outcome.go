@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kro.run/kro/graph"
 )
 
@@ -31,6 +33,8 @@ type Outcome struct {
 	Failed bool
 	// Nodes are the states of the nodes in document order.
 	Nodes []NodeOutcome
+	// Missing are kinds that expressions gave and that are not served.
+	Missing []kschema.GroupVersionKind
 }
 
 // NodeOutcome is the state of one node.
@@ -70,6 +74,7 @@ func (p *Pass) Outcome() Outcome {
 	if out.Failed {
 		out.State = StateError
 	}
+	out.Missing = p.missing
 	out.Message = p.message()
 	return out
 }
@@ -148,7 +153,7 @@ func isRefusal(err error) bool {
 // Status projects the nodes into the author's status fields. Each leaf stands alone: one whose data are missing is
 // absent; one that fails otherwise is absent and told.
 func (p *Pass) Status(ctx context.Context) (map[string]any, []*graph.LeafError) {
-	status, faults := p.program.Status.Eval(ctx, scope{p})
+	status, faults := p.program.Status.Eval(ctx, scope{p, nil})
 	var hard []*graph.LeafError
 	for _, f := range faults {
 		if !f.Pending {

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/cel-go/common/types/ref"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/graph"
 )
@@ -24,9 +26,12 @@ const (
 	Failed
 )
 
-// Desired is one object that a node wants on the server.
+// Desired is one object that a node wants on the server: an object of its own, or the fields that it contributes to an
+// object of somebody else (a patch).
 type Desired struct {
 	Identity Identity
+	GVK      kschema.GroupVersionKind
+	Resource kschema.GroupVersionResource
 	// Object is the manifest with its namespace filled in. It is fresh: the driver may add to it.
 	Object map[string]any
 }
@@ -46,12 +51,12 @@ type Pass struct {
 	instance map[string]any
 	options  Options
 
-	byID     map[string]int
 	position []int // topological position by node index
 	nodes    []node
 	claims   map[Identity]claim
 	dirty    map[int]bool
 	self     ref.Val
+	missing  []kschema.GroupVersionKind // kinds that expressions gave and nobody serves
 }
 
 // node is the state of one node within a pass.
@@ -66,6 +71,10 @@ type node struct {
 	errs     []error // of items, or of the node as a whole
 	target   *Target
 
+	touched []int // nodes needed on the branch that was taken, and not there
+	unmet   []int // nodes that a deferred field would have read
+	again   bool  // rendered anew for its deferred fields
+
 	ready  bool
 	detail string // why it waits, or why it is not ready
 	root   bool   // waits for its own data, not merely for a dependency
@@ -79,7 +88,6 @@ func Begin(program *graph.Program, instance map[string]any, options Options) *Pa
 	}
 	p := &Pass{
 		program: program, instance: instance, options: options,
-		byID:     make(map[string]int, len(program.Nodes)),
 		position: make([]int, len(program.Nodes)),
 		nodes:    make([]node, len(program.Nodes)),
 		claims:   map[Identity]claim{},
@@ -87,7 +95,6 @@ func Begin(program *graph.Program, instance map[string]any, options Options) *Pa
 	}
 	for i, n := range program.Nodes {
 		p.nodes[i].def = n
-		p.byID[n.ID] = i
 		p.dirty[i] = true
 	}
 	for at, index := range program.Order {
@@ -118,7 +125,30 @@ func (p *Pass) Advance(ctx context.Context) []Task {
 		}
 	}
 	p.claimAll(round)
-	return p.handOut(ctx, round)
+	tasks := p.handOut(ctx, round)
+	if len(tasks) == 0 && !p.Outstanding() && p.renderDeferred() {
+		return p.Advance(ctx)
+	}
+	return tasks
+}
+
+// renderDeferred lets nodes whose deferred fields had no data be rendered once more when the data have come meanwhile.
+// What depends on them has gone on with what it saw; it is looked at again when the change is noticed.
+func (p *Pass) renderDeferred() bool {
+	any := false
+	for i := range p.nodes {
+		n := &p.nodes[i]
+		if n.phase != Observed || n.again || !slices.ContainsFunc(n.unmet, func(d int) bool { return p.nodes[d].phase == Observed }) {
+			continue
+		}
+		for _, d := range n.desired {
+			delete(p.claims, d.Identity)
+		}
+		n.phase, n.desired, n.target, n.again = Waiting, nil, nil, true
+		p.dirty[i] = true
+		any = true
+	}
+	return any
 }
 
 // resolved tells that a waiting node knows what it wants done.

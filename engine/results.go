@@ -149,7 +149,7 @@ func (p *Pass) readiness(ctx context.Context, index int) (bool, string) {
 }
 
 func (p *Pass) readyDetail(ctx context.Context, n *node, x *cel.Expression, names map[string]ref.Val, item string) string {
-	holds, err := p.condition(ctx, x, overlay{names: names, parent: scope{p}})
+	holds, err := p.condition(ctx, x, overlay{names: names, parent: scope{p, n}})
 	switch {
 	case err == nil && holds:
 		return ""

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 
@@ -10,27 +12,70 @@ import (
 // SchemaVariable is the name under which expressions see the instance.
 const SchemaVariable = "schema"
 
-// scope resolves the variables of expressions: the instance and every node whose value is there. It is a CEL
-// activation; a name that is not there makes the expression fail as pending.
+// scope resolves the variables that the expressions of one node see: the instance, and the nodes of its frame and of the
+// frames around it. It is a CEL activation; a name that is not there makes the expression fail as pending.
 type scope struct {
 	pass *Pass
+	// node is whose expressions are evaluated; nil for those of the instance (status, conditions).
+	node *node
 }
 
 // ResolveName returns the value of a variable.
 func (s scope) ResolveName(name string) (any, bool) {
-	if name == SchemaVariable {
+	if name == SchemaVariable && s.pass.program.Instance != nil {
 		return s.pass.schemaValue(), true
 	}
-	index, known := s.pass.byID[name]
+	index, known := s.pass.lookup(s.frame(), name)
 	if !known {
+		return nil, false
+	}
+	if s.node != nil && slices.Contains(s.node.def.Deferred, index) {
+		return s.deferred(index)
+	}
+	if s.node != nil && slices.Contains(s.node.def.Conditional, index) && !s.pass.opens(&s.pass.nodes[index]) {
+		s.node.touched = append(s.node.touched, index)
 		return nil, false
 	}
 	value := s.pass.value(index)
 	return value, value != nil
 }
 
+func (s scope) frame() int {
+	if s.node == nil {
+		return 0
+	}
+	return s.node.def.Frame
+}
+
+// deferred gives the value that a deferred field may use: what the pass has observed, else what stood there before it.
+// A field that gets neither is left out, and tried again at the end of the pass.
+func (s scope) deferred(index int) (any, bool) {
+	if value := s.pass.value(index); value != nil {
+		return value, true
+	}
+	n := &s.pass.nodes[index]
+	if s.pass.options.Previous != nil && !n.def.Collection {
+		if before := s.pass.options.Previous(n.def); len(before) == 1 {
+			return s.pass.program.Types.Value(n.def.Schema, before[0]), true
+		}
+	}
+	s.node.unmet = append(s.node.unmet, index)
+	return nil, false
+}
+
 // Parent is nil: there is no outer scope.
 func (s scope) Parent() interpreter.Activation { return nil }
+
+// lookup finds the node that a name means in a frame: the nearest one, going outwards.
+func (p *Pass) lookup(frame int, name string) (int, bool) {
+	for frame >= 0 && frame < len(p.program.Frames) {
+		if index, ok := p.program.Frames[frame].Names[name]; ok {
+			return index, true
+		}
+		frame = p.program.Frames[frame].Parent
+	}
+	return 0, false
+}
 
 // overlay puts a few names over a scope: iterators of an item, `each`, or a node's own id in readyWhen.
 type overlay struct {

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/cel"
 	"kro.run/kro/graph"
@@ -13,6 +14,7 @@ import (
 
 // Target says which existing objects a reference reads.
 type Target struct {
+	Resource kschema.GroupVersionResource
 	// Namespace is empty for cluster-scoped kinds, and for a selection over all namespaces.
 	Namespace string
 	// Name is set for a Reference.
@@ -22,34 +24,54 @@ type Target struct {
 }
 
 func (p *Pass) resolveTarget(ctx context.Context, n *node) (*Target, error) {
-	namespace, err := text(ctx, n.def.Ref.Namespace, scope{p}, "metadata.namespace")
+	kind, err := p.targetKind(ctx, n)
 	if err != nil {
 		return nil, err
 	}
-	if !n.def.Namespaced {
+	namespace, err := text(ctx, n.def.Ref.Namespace, scope{p, n}, "metadata.namespace")
+	if err != nil {
+		return nil, err
+	}
+	if !kind.namespaced {
 		namespace = ""
 	}
 	if n.def.Kind == graph.Selection {
-		selector, err := selector(ctx, n.def.Ref.Selector, scope{p})
+		selector, err := selector(ctx, n.def.Ref.Selector, scope{p, n})
 		if err != nil {
 			return nil, err
 		}
-		return &Target{Namespace: namespace, Selector: selector}, nil
+		return &Target{Resource: kind.resource, Namespace: namespace, Selector: selector}, nil
 	}
-	name, err := text(ctx, n.def.Ref.Name, scope{p}, "metadata.name")
+	name, err := text(ctx, n.def.Ref.Name, scope{p, n}, "metadata.name")
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
 		return nil, fmt.Errorf("metadata.name of the external reference is empty")
 	}
-	if n.def.Namespaced && namespace == "" {
-		namespace = p.instanceNamespace()
+	if kind.namespaced && namespace == "" {
+		namespace = p.defaultNamespace()
 	}
-	if n.def.Namespaced && namespace == "" {
+	if kind.namespaced && namespace == "" {
 		return nil, fmt.Errorf("node %q is namespaced and must resolve metadata.namespace when the instance is cluster-scoped", n.def.ID)
 	}
-	return &Target{Namespace: namespace, Name: name}, nil
+	return &Target{Resource: kind.resource, Namespace: namespace, Name: name}, nil
+}
+
+// targetKind gives the kind that a reference reads.
+func (p *Pass) targetKind(ctx context.Context, n *node) (resolvedKind, error) {
+	if !n.def.Dynamic {
+		return p.kindOf(n, nil, nil)
+	}
+	version, err := text(ctx, n.def.Ref.APIVersion, scope{p, n}, "apiVersion")
+	if err != nil {
+		return resolvedKind{}, err
+	}
+	name, err := text(ctx, n.def.Ref.Kind, scope{p, n}, "kind")
+	if err != nil {
+		return resolvedKind{}, err
+	}
+	return p.kindOf(n, version, name)
 }
 
 func text(ctx context.Context, value *graph.Value, act cel.Activation, path string) (string, error) {

@@ -2,18 +2,21 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/cel"
 	"kro.run/kro/graph"
+	"kro.run/kro/schema"
 )
 
 func (p *Pass) resolveTemplate(ctx context.Context, n *node) error {
 	if len(n.def.ForEach) == 0 {
-		desired, err := p.render(ctx, n, scope{p})
+		desired, err := p.render(ctx, n, scope{p, n})
 		if err != nil {
 			return err
 		}
@@ -30,7 +33,7 @@ func (p *Pass) resolveTemplate(ctx context.Context, n *node) error {
 		for i, v := range values {
 			names[n.def.ForEach[i].Name] = v
 		}
-		item, err := p.render(ctx, n, overlay{names: names, parent: scope{p}})
+		item, err := p.render(ctx, n, overlay{names: names, parent: scope{p, n}})
 		if err != nil {
 			return err
 		}
@@ -49,7 +52,7 @@ func (p *Pass) axes(ctx context.Context, n *node) ([][]ref.Val, error) {
 	axes := make([][]ref.Val, len(n.def.ForEach))
 	size, limit := 1, p.options.maxCollectionSize()
 	for i, it := range n.def.ForEach {
-		values, err := list(ctx, it, scope{p})
+		values, err := list(ctx, it, scope{p, n})
 		if err != nil {
 			return nil, err
 		}
@@ -126,25 +129,73 @@ func (p *Pass) render(ctx context.Context, n *node, act cel.Activation) (Desired
 	if !ok || name == "" {
 		return Desired{}, fmt.Errorf("metadata.name must be a non-empty string, got %v", metadata["name"])
 	}
-	namespace, err := p.namespace(n, metadata)
+	kind, err := p.kindOf(n, object["apiVersion"], object["kind"])
+	if err != nil {
+		return Desired{}, err
+	}
+	namespace, err := p.namespace(n, kind.namespaced, metadata)
 	if err != nil {
 		return Desired{}, err
 	}
 	return Desired{
-		Identity: Identity{Group: n.def.GVK.Group, Kind: n.def.GVK.Kind, Namespace: namespace, Name: name},
-		Object:   object,
+		Identity: Identity{Group: kind.gvk.Group, Kind: kind.gvk.Kind, Namespace: namespace, Name: name},
+		GVK:      kind.gvk, Resource: kind.resource, Object: object,
 	}, nil
 }
 
+// resolvedKind is what kind of object a node is about.
+type resolvedKind struct {
+	gvk        kschema.GroupVersionKind
+	resource   kschema.GroupVersionResource
+	namespaced bool
+}
+
+// kindOf gives the kind of a node: the one of the document, or for a dynamic node the one that its expressions gave.
+func (p *Pass) kindOf(n *node, apiVersion, kind any) (resolvedKind, error) {
+	if !n.def.Dynamic {
+		return resolvedKind{gvk: n.def.GVK, resource: n.def.Resource, namespaced: n.def.Namespaced}, nil
+	}
+	version, _ := apiVersion.(string)
+	name, _ := kind.(string)
+	gv, err := kschema.ParseGroupVersion(version)
+	if err != nil || version == "" || name == "" {
+		return resolvedKind{}, fmt.Errorf("apiVersion %v and kind %v do not name a kind", apiVersion, kind)
+	}
+	gvk := gv.WithKind(name)
+	if p.options.Resolve == nil {
+		return resolvedKind{}, fmt.Errorf("%s: kinds that expressions give cannot be resolved here", gvk)
+	}
+	resource, namespaced, err := p.options.Resolve(gvk)
+	var missing *schema.NotFoundError
+	if errors.As(err, &missing) {
+		p.missing = append(p.missing, gvk)
+		return resolvedKind{}, &MissingKindError{GVK: gvk}
+	}
+	if err != nil {
+		return resolvedKind{}, fmt.Errorf("resolving %s: %w", gvk, err)
+	}
+	return resolvedKind{gvk: gvk, resource: resource, namespaced: namespaced}, nil
+}
+
+// MissingKindError says that a kind which an expression gave is not served. The node waits for it.
+type MissingKindError struct {
+	GVK kschema.GroupVersionKind
+}
+
+// Error names the kind.
+func (e *MissingKindError) Error() string {
+	return fmt.Sprintf("kind %s of %s is not served", e.GVK.Kind, e.GVK.GroupVersion())
+}
+
 // namespace settles metadata.namespace: namespaced objects default to the instance's namespace.
-func (p *Pass) namespace(n *node, metadata map[string]any) (string, error) {
-	if !n.def.Namespaced {
+func (p *Pass) namespace(n *node, namespaced bool, metadata map[string]any) (string, error) {
+	if !namespaced {
 		delete(metadata, "namespace")
 		return "", nil
 	}
 	namespace, _ := metadata["namespace"].(string)
 	if namespace == "" {
-		namespace = p.instanceNamespace()
+		namespace = p.defaultNamespace()
 	}
 	if namespace == "" {
 		return "", fmt.Errorf("node %q is namespaced and must resolve metadata.namespace when the instance is cluster-scoped", n.def.ID)
@@ -153,7 +204,10 @@ func (p *Pass) namespace(n *node, metadata map[string]any) (string, error) {
 	return namespace, nil
 }
 
-func (p *Pass) instanceNamespace() string {
+func (p *Pass) defaultNamespace() string {
+	if p.options.Namespace != "" {
+		return p.options.Namespace
+	}
 	metadata, _ := p.instance["metadata"].(map[string]any)
 	namespace, _ := metadata["namespace"].(string)
 	return namespace

@@ -123,6 +123,7 @@ func (c *compiler) program() *Program {
 		HasConditions: c.status.hasConditions,
 		Kinds:         map[kschema.GroupVersionKind]string{},
 		Types:         c.types,
+		Frames:        []Frame{{Parent: -1, Node: -1, Names: make(map[string]int, len(c.drafts))}},
 	}
 	for _, s := range c.status.conditions {
 		p.Conditions = append(p.Conditions, s.expr)
@@ -137,6 +138,8 @@ func (c *compiler) program() *Program {
 		n.Collection = n.Collection || len(d.src.ForEach) > 0
 		d.place()
 		p.Nodes = append(p.Nodes, n)
+		n.Path = n.ID
+		p.Frames[0].Names[n.ID] = i
 		p.Kinds[n.GVK] = d.kind.Fingerprint
 		if gk := n.GVK.GroupKind(); n.Kind == Template && !slices.Contains(p.GroupKinds, gk) {
 			p.GroupKinds = append(p.GroupKinds, gk)

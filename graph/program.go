@@ -20,6 +20,8 @@ type Program struct {
 	Nodes []*Node
 	// Order lists node indexes in topological order: dependencies first, otherwise as in the document.
 	Order []int
+	// Frames are the levels of names, the root first.
+	Frames []Frame
 	// Layers is the number of deletion waves; ApplyOrder of every node lies in 1…Layers.
 	Layers int
 	// Status projects the nodes into the status of an instance. It is never nil; it may have no leaves.
@@ -60,6 +62,16 @@ type Instance struct {
 	Defaults Defaulter
 }
 
+// Frame is one level of names: the root, or an inline graph.
+type Frame struct {
+	// Parent is the frame around this one; -1 for the root.
+	Parent int
+	// Node is the Subgraph that opened the frame; -1 for the root.
+	Node int
+	// Names are the nodes of the frame by id.
+	Names map[string]int
+}
+
 // NodeKind tells what a node does.
 type NodeKind int
 
@@ -70,6 +82,12 @@ const (
 	Reference
 	// Selection reads the objects that a label selector matches.
 	Selection
+	// Definition computes named values and has no object (def).
+	Definition
+	// Patch contributes fields to an object of somebody else.
+	Patch
+	// Subgraph is an inline graph: its value is an object of its children.
+	Subgraph
 )
 
 // String returns the name of the kind, for messages.
@@ -81,6 +99,12 @@ func (k NodeKind) String() string {
 		return "reference"
 	case Selection:
 		return "selection"
+	case Definition:
+		return "definition"
+	case Patch:
+		return "patch"
+	case Subgraph:
+		return "graph"
 	}
 	return "unknown"
 }
@@ -121,10 +145,30 @@ type Node struct {
 	ApplyOrder int
 	// Collection tells that the variable of the node is a list: it has ForEach or is a Selection.
 	Collection bool
+
+	// Path is the id qualified by the inline graphs around the node, "outer/inner"; it is ID at the root.
+	Path string
+	// Frame is the index in Program.Frames of the frame that the node stands in.
+	Frame int
+	// Dynamic tells that expressions give apiVersion or kind: GVK, Resource and Schema are empty, and Body (or Ref) has them.
+	Dynamic bool
+	// Conditional are those of Dependencies that are referred to only on branches of ternaries: the node waits for one only
+	// when evaluation takes its branch (KREP-018).
+	Conditional []int
+	// Deferred are nodes that only deferred fields refer to. They are not among Dependencies (KREP-019).
+	Deferred []int
+	// Subresource is "status" for a Patch of the status, else empty.
+	Subresource string
+	// Orphan keeps the object when it is no longer wanted: it is released instead of deleted (deletionPolicy: Orphaned).
+	Orphan bool
+	// ExternalFields are paths of fields that are left to others once they write them.
+	ExternalFields [][]string
 }
 
 // Ref says which objects a Reference or a Selection reads.
 type Ref struct {
+	// APIVersion and Kind evaluate to strings when the node is Dynamic, else they are nil.
+	APIVersion, Kind *Value
 	// Name evaluates to a string; nil for a Selection.
 	Name *Value
 	// Namespace evaluates to a string; nil when the document gives none.

@@ -143,7 +143,7 @@ type write struct {
 func reachOf(writes []write) Reach {
 	reach := Reach{GroupKinds: map[kschema.GroupKind]bool{}, Namespaces: map[string]bool{}}
 	for _, w := range writes {
-		reach.GroupKinds[w.node.GVK.GroupKind()] = true
+		reach.GroupKinds[w.desired.GroupVersionKind().GroupKind()] = true
 		if w.key.Namespace != "" {
 			reach.Namespaces[w.key.Namespace] = true
 		}
@@ -154,7 +154,6 @@ func reachOf(writes []write) Reach {
 // compare answers the items of a task that are in order, and returns the writes that the others need.
 func (r *run) compare(ctx context.Context, task engine.Task) []write {
 	var writes []write
-	members := r.Stores.Members(task.Node.Resource)
 	r.hashes[task.Node.ID] = make([]string, len(task.Objects))
 	dressed := make([]*unstructured.Unstructured, len(task.Objects))
 	for item, desired := range task.Objects {
@@ -163,9 +162,9 @@ func (r *run) compare(ctx context.Context, task engine.Task) []write {
 	}
 	trusted := r.Trusted[task.Node.ID] != "" && r.Trusted[task.Node.ID] == nodeHash(r.hashes[task.Node.ID])
 	for item, desired := range dressed {
-		key := Key{GVR: task.Node.Resource, Namespace: desired.GetNamespace(), Name: desired.GetName()}
+		key := Key{GVR: task.Objects[item].Resource, Namespace: desired.GetNamespace(), Name: desired.GetName()}
 		w := write{node: task.Node, item: item, key: key, desired: desired, hash: r.hashes[task.Node.ID][item]}
-		observed, found := members.Get(key.Namespace, key.Name)
+		observed, found := r.Stores.Members(key.GVR).Get(key.Namespace, key.Name)
 		switch {
 		case !found:
 			writes = append(writes, w)
@@ -225,8 +224,8 @@ func (r *run) send(ctx context.Context, w write) {
 // read answers a task that reads existing objects. A reference that is read for the first time is waited for a moment:
 // its watch has to list first.
 func (r *run) read(ctx context.Context, task engine.Task) {
-	node, target := task.Node, Target(*task.Target)
-	store := r.Stores.External(node.Resource, target)
+	node, target := task.Node, *task.Target
+	store := r.Stores.External(target.Resource, Target{Namespace: target.Namespace, Name: target.Name, Selector: target.Selector})
 	r.open++
 	r.background(func() {
 		if !store.Synced() {
