@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // Change is one thing that happened to an object.
@@ -28,26 +29,34 @@ func (c *Client) List(ctx context.Context, path string, options ...string) (item
 	return list.Items, list.Metadata.ResourceVersion, nil
 }
 
-// Watch tells about the objects of a collection: first those that are there, then every change, until on says that it has
-// seen enough. It fails when the server ends the watch.
-func (c *Client) Watch(ctx context.Context, path string, on func(Change) (enough bool), options ...string) error {
-	items, version, err := c.List(ctx, path, options...)
-	if err != nil {
-		return fmt.Errorf("list %s: %w", path, err)
-	}
-	for _, item := range items {
-		if on(Change{Item: item}) {
+// WatchFrom tells about every change of a collection after a version that List gave, until on says that it has seen
+// enough. When the server ends a watch, as it does when the CRD behind it changes, it goes on from where it was.
+func (c *Client) WatchFrom(ctx context.Context, path, version string, on func(Change) (enough bool), options ...string) error {
+	for {
+		last, enough, err := c.watchOnce(ctx, path, version, on, options)
+		if enough {
 			return nil
 		}
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", path, err)
+		}
+		version = last
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
-	return c.WatchFrom(ctx, path, version, on, options...)
 }
 
-// WatchFrom is Watch without the objects that are there at a version that List gave.
-func (c *Client) WatchFrom(ctx context.Context, path, version string, on func(Change) (enough bool), options ...string) error {
+// watchOnce follows one watch to its end, and gives the version that it came to. There is no error when the server ends
+// it in good order.
+func (c *Client) watchOnce(ctx context.Context, path, version string, on func(Change) bool, options []string) (last string, enough bool, err error) {
 	stream, err := query(c.rest.Get().AbsPath(path).Param("watch", "true").Param("resourceVersion", version), options).Stream(ctx)
 	if err != nil {
-		return fmt.Errorf("watch %s: %w", path, err)
+		return version, false, err
 	}
 	defer stream.Close()
 	decoder := json.NewDecoder(stream)
@@ -56,28 +65,21 @@ func (c *Client) WatchFrom(ctx context.Context, path, version string, on func(Ch
 			Type   string          `json:"type"`
 			Object json.RawMessage `json:"object"`
 		}
-		if err := decoder.Decode(&message); err != nil {
-			return fmt.Errorf("watch %s: %w", path, ended(ctx, err))
+		if err := decoder.Decode(&message); errors.Is(err, io.EOF) {
+			return version, false, nil
+		} else if err != nil {
+			return version, false, err
 		}
 		if message.Type == "ERROR" {
-			return fmt.Errorf("watch %s: the server says %s", path, message.Object)
+			return version, false, fmt.Errorf("the server says %s", message.Object)
 		}
 		change := Change{Deleted: message.Type == "DELETED"}
 		if err := json.Unmarshal(message.Object, &change.Item); err != nil {
-			return fmt.Errorf("watch %s: %w", path, err)
+			return version, false, err
 		}
+		version = change.Metadata.ResourceVersion
 		if on(change) {
-			return nil
+			return version, true, nil
 		}
 	}
-}
-
-func ended(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	if errors.Is(err, io.EOF) {
-		return errors.New("the server ended it")
-	}
-	return err
 }
