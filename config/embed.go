@@ -10,7 +10,7 @@ import (
 )
 
 //go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0 object crd paths=../api/... output:crd:dir=crd
-//go:generate go run ./crd/finish crd/kro.run_resourcegraphdefinitions.yaml crd/internal.kro.run_graphrevisions.yaml
+//go:generate go run ./crd/finish crd/kro.run_resourcegraphdefinitions.yaml crd/kro.run_graphs.yaml crd/internal.kro.run_graphrevisions.yaml
 
 // Files are the CRDs of kro's own kinds as YAML, under crd/.
 //

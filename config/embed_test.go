@@ -133,6 +133,13 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		{"name and selector", reference(`{name: x, selector: {}}`), "metadata"},
 		{"a requirement without operator", reference(`{selector: {matchExpressions: [{key: a}]}}`), "operator: Required"},
 		{"a label that is no text", reference(`{selector: {matchLabels: {a: 1}}}`), "matchLabels.a"},
+		{"a template and values", resource(`{id: a, template: {}, def: {}}`), "exactly one of template or externalRef must be provided"},
+		{"values and a patch", resource(`{id: a, patch: {}, def: {}}`), "exactly one of template or externalRef must be provided"},
+		{"values that are no object", resource(`{id: a, def: [1]}`), "def"},
+		{"an unknown deletion policy", resource(`{id: a, template: {}, deletionPolicy: Retain}`), "deletionPolicy"},
+		{"a deletion policy of a reference", resource(`{id: a, deletionPolicy: Orphaned, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}`), "belong to a template"},
+		{"external fields of a patch", resource(`{id: a, externalFields: [a.b], patch: {}}`), "belong to a template"},
+		{"an external field twice", resource(`{id: a, externalFields: [a.b, a.b], template: {}}`), "Duplicate value"},
 		{"two iterators in one entry", resource(`{id: a, template: {}, forEach: [{a: "${[1]}", b: "${[2]}"}]}`), "forEach"},
 		{"an empty iterator", resource(`{id: a, template: {}, forEach: [{}]}`), "forEach"},
 	}
@@ -153,7 +160,10 @@ func TestDefinitionsThatAreAccepted(t *testing.T) {
   {id: two, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}},
   {id: three, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {selector: {}}}},
   {id: four, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {selector: "${schema.spec.selector}"}}},
-  {id: five, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, selector: {matchLabels: {a: b}, matchExpressions: [{key: k, operator: In, values: [v]}]}}}}]`)
+  {id: five, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, selector: {matchLabels: {a: b}, matchExpressions: [{key: k, operator: In, values: [v]}]}}}},
+  {id: six, def: {a: [1, {b: "${schema.spec.a}"}]}},
+  {id: seven, patch: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}},
+  {id: eight, template: {a: {b: c}}, deletionPolicy: Orphaned, externalFields: [a.b]}]`)
 	object, got := a.refusals(t, text, "")
 	if len(got) > 0 {
 		t.Fatalf("refusals: %q", got)
@@ -192,6 +202,64 @@ func TestWhatCannotBeChanged(t *testing.T) {
 				t.Errorf("refusals %q, want one with %q", got, c.want)
 			}
 		})
+	}
+}
+
+func graphOf(spec string) string {
+	return "{apiVersion: kro.run/v1alpha1, kind: Graph, metadata: {name: x, namespace: y}, spec: " + spec + "}"
+}
+
+func TestGraphsThatAreRefused(t *testing.T) {
+	node := func(text string) string { return graphOf("{nodes: [" + text + "]}") }
+	const oneOf = "exactly one of template, ref, def, graph, patch must be set"
+	cases := []struct {
+		reason, object, want string
+	}{
+		{"no spec", `{apiVersion: kro.run/v1alpha1, kind: Graph, metadata: {name: x}}`, "spec: Required"},
+		{"no nodes", graphOf("{}"), "spec.nodes: Required"},
+		{"an empty list of nodes", graphOf("{nodes: []}"), "spec.nodes"},
+		{"two nodes of one id", node(`{id: a, def: {}}, {id: a, def: {}}`), "Duplicate value"},
+		{"no id", node(`{def: {}}`), "id: Required"},
+		{"an id with a dash", node(`{id: a-b, def: {}}`), "id"},
+		{"an id that starts with a digit", node(`{id: 1a, def: {}}`), "id"},
+		{"nothing", node(`{id: a}`), oneOf},
+		{"two things", node(`{id: a, def: {}, template: {}}`), oneOf},
+		{"an inline graph and a patch", node(`{id: a, graph: {}, patch: {}}`), oneOf},
+		{"ref and watch", node(`{id: a, ref: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}, watch: {apiVersion: v1, kind: ConfigMap, metadata: {selector: {}}}}`), oneOf},
+		{"a reference to nothing", node(`{id: a, ref: {apiVersion: v1, kind: ConfigMap, metadata: {}}}`), "metadata"},
+		{"a name and a selector", node(`{id: a, ref: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, selector: {}}}}`), "metadata"},
+		{"external fields of values", node(`{id: a, externalFields: [a], def: {}}`), "belong to a template"},
+		{"two iterators in one entry", node(`{id: a, template: {}, forEach: [{a: "${[1]}", b: "${[2]}"}]}`), "forEach"},
+		{"an odd account", graphOf(`{serviceAccountName: Odd_Name, nodes: [{id: a, def: {}}]}`), "serviceAccountName"},
+	}
+	a := admissionOf(t, "graphs.kro.run")
+	for _, c := range cases {
+		t.Run(c.reason, func(t *testing.T) {
+			if _, got := a.refusals(t, c.object, ""); !strings.Contains(strings.Join(got, "\n"), c.want) {
+				t.Errorf("refusals %q, want one with %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestGraphsThatAreAccepted(t *testing.T) {
+	a := admissionOf(t, "graphs.kro.run")
+	object, got := a.refusals(t, graphOf(`{serviceAccountName: my.account-1, nodes: [
+  {id: Upper, template: {apiVersion: "${a.b}", kind: x, extra: {kept: [1]}}, deletionPolicy: Delete, externalFields: [a.b, c]},
+  {id: r, ref: {apiVersion: v1, kind: ConfigMap, metadata: {selector: "${x}"}}},
+  {id: w, watch: {apiVersion: v1, kind: ConfigMap, metadata: {selector: {}}}},
+  {id: d, def: {a: 1}, forEach: [{x: "${[1]}"}], includeWhen: ["${true}"], readyWhen: ["${d.size() > 0}"]},
+  {id: g, graph: {nodes: [{id: a, def: {b: c}}]}},
+  {id: p, patch: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}}]}`), "")
+	if len(got) > 0 {
+		t.Fatalf("refusals: %q", got)
+	}
+	nodes := object["spec"].(map[string]any)["nodes"].([]any)
+	if inner := nodes[4].(map[string]any)["graph"].(map[string]any)["nodes"]; inner == nil {
+		t.Error("the nodes of an inline graph are pruned")
+	}
+	if extra := nodes[0].(map[string]any)["template"].(map[string]any)["extra"]; extra == nil {
+		t.Error("fields of a template are pruned")
 	}
 }
 
@@ -238,14 +306,18 @@ func TestCRDsAsInstalled(t *testing.T) {
 	for _, crd := range crds {
 		names = append(names, crd.Name)
 		v := crd.Spec.Versions[0]
-		if len(crd.Spec.Versions) != 1 || !v.Served || !v.Storage || v.Subresources == nil || v.Subresources.Status == nil || crd.Spec.Scope != apiextensionsv1.ClusterScoped {
+		scope := apiextensionsv1.ClusterScoped
+		if crd.Name == "graphs.kro.run" {
+			scope = apiextensionsv1.NamespaceScoped
+		}
+		if len(crd.Spec.Versions) != 1 || !v.Served || !v.Storage || v.Subresources == nil || v.Subresources.Status == nil || crd.Spec.Scope != scope {
 			t.Errorf("%s: versions %v, scope %s", crd.Name, crd.Spec.Versions, crd.Spec.Scope)
 		}
 		if crd.Annotations["controller-gen.kubebuilder.io/version"] != "v0.21.0" {
 			t.Errorf("%s: annotations %v", crd.Name, crd.Annotations)
 		}
 	}
-	if got := strings.Join(names, " "); got != "graphrevisions.internal.kro.run resourcegraphdefinitions.kro.run" {
+	if got := strings.Join(names, " "); got != "graphrevisions.internal.kro.run graphs.kro.run resourcegraphdefinitions.kro.run" {
 		t.Errorf("CRDs: %s", got)
 	}
 	if fields := crds[0].Spec.Versions[0].SelectableFields; len(fields) != 1 || fields[0].JSONPath != ".spec.snapshot.name" {

@@ -58,21 +58,34 @@ func nodeSource(r *v1alpha1.Resource) *NodeSource {
 	if r == nil {
 		return nil
 	}
-	n := &NodeSource{ID: r.ID, Template: raw(r.Template), IncludeWhen: r.IncludeWhen, ReadyWhen: r.ReadyWhen}
-	for _, entry := range r.ForEach {
-		n.ForEach = append(n.ForEach, entry)
+	return &NodeSource{
+		ID: r.ID, Template: raw(r.Template), Ref: refSource(r.ExternalRef), Definition: raw(r.Def), Patch: raw(r.Patch),
+		ForEach: dimensions(r.ForEach), IncludeWhen: r.IncludeWhen, ReadyWhen: r.ReadyWhen,
+		DeletionPolicy: r.DeletionPolicy, ExternalFields: r.ExternalFields,
 	}
-	if r.ExternalRef != nil {
-		meta := r.ExternalRef.Metadata
-		n.Ref = &RefSource{APIVersion: r.ExternalRef.APIVersion, Kind: r.ExternalRef.Kind, Name: meta.Name, Namespace: meta.Namespace}
-		if meta.Selector != nil {
-			n.Ref.Selector = raw(*meta.Selector)
-			if n.Ref.Selector == nil {
-				n.Ref.Selector = []byte("null")
-			}
+}
+
+func dimensions(entries []v1alpha1.ForEachDimension) []map[string]string {
+	var maps []map[string]string
+	for _, entry := range entries {
+		maps = append(maps, entry)
+	}
+	return maps
+}
+
+func refSource(ref *v1alpha1.ExternalRef) *RefSource {
+	if ref == nil {
+		return nil
+	}
+	meta := ref.Metadata
+	src := &RefSource{APIVersion: ref.APIVersion, Kind: ref.Kind, Name: meta.Name, Namespace: meta.Namespace}
+	if meta.Selector != nil {
+		src.Selector = raw(*meta.Selector)
+		if src.Selector == nil {
+			src.Selector = []byte("null")
 		}
 	}
-	return n
+	return src
 }
 
 // raw returns the JSON of an extension, nil when there is none. An extension built in memory has an object instead.

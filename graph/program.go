@@ -8,13 +8,15 @@ import (
 	"kro.run/kro/schema"
 )
 
-// Program is a compiled definition. It is immutable: many instances, goroutines and revisions share one.
+// Program is a compiled definition or Graph. It is immutable: many instances, goroutines and revisions share one.
 type Program struct {
 	// Name is the name of the definition.
 	Name string
 	// Hash changes with the content of the source and with the schemas it was checked against, and with nothing else.
 	Hash string
-	// Instance is the API that the definition creates.
+	// Namespace is where the Graph is, and so where its objects are unless they say otherwise; empty for a definition.
+	Namespace string
+	// Instance is the API that the definition creates; nil for a Graph.
 	Instance *Instance
 	// Nodes are the nodes of the graph in document order; Nodes[i].Index == i.
 	Nodes []*Node
@@ -39,10 +41,10 @@ type Program struct {
 	Types *cel.Types
 }
 
-// Node returns the node with an id, or nil.
-func (p *Program) Node(id string) *Node {
+// Node returns the node with a qualified id (see Node.Path), or nil.
+func (p *Program) Node(path string) *Node {
 	for _, n := range p.Nodes {
-		if n.ID == id {
+		if n.Path == path {
 			return n
 		}
 	}
@@ -68,7 +70,7 @@ type Frame struct {
 	Parent int
 	// Node is the Subgraph that opened the frame; -1 for the root.
 	Node int
-	// Names are the nodes of the frame by id.
+	// Names are the nodes of the frame by id. Patches are among them, though nothing can refer to one.
 	Names map[string]int
 }
 
@@ -112,18 +114,18 @@ func (k NodeKind) String() string {
 // Node is one node of the graph.
 type Node struct {
 	ID string
-	// Index is the position in the document and in Program.Nodes.
+	// Index is the position in the document and in Program.Nodes. An inline graph comes before its nodes.
 	Index int
 	Kind  NodeKind
 
 	GVK        kschema.GroupVersionKind
 	Resource   kschema.GroupVersionResource
 	Namespaced bool
-	// Schema types the objects of the node (of one item, when the node is a collection). It is nil for a node whose
-	// objects are not typed.
+	// Schema types the objects of the node (of one item, when the node is a collection): what kind they are, what a
+	// Definition computes, what the children of a Subgraph are. It is nil for a node whose objects are not typed.
 	Schema *schema.Node
 
-	// Body is the compiled template; nil unless Kind is Template.
+	// Body is the compiled template, the partial manifest of a Patch, or the values of a Definition; nil for other kinds.
 	Body *Value
 	// Ref says which objects to read; nil unless Kind is Reference or Selection.
 	Ref *Ref

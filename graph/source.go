@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/schema"
 )
 
@@ -27,13 +28,27 @@ type Env struct {
 // Source is a document that declares a graph, in a form that knows nothing of the kind of document it came from. Raw
 // parts are JSON, unparsed: whether they have the right form is decided by Compile.
 type Source struct {
+	// Door is the kind of document, which decides what is allowed in it and how faults are worded.
+	Door Door
 	// Name is the name of the document.
 	Name string
-	// API is the API that instances have.
+	// Namespace is that of a Graph; empty for a definition.
+	Namespace string
+	// API is the API that instances have; nil for a Graph.
 	API *APISource
 	// Nodes in document order; a nil entry is a fault that Compile reports.
 	Nodes []*NodeSource
 }
+
+// Door is the kind of document that a Source was read from.
+type Door int
+
+const (
+	// DefinitionDoor is a ResourceGraphDefinition: its nodes are under spec.resources and see an instance as schema.
+	DefinitionDoor Door = iota
+	// GraphDoor is a Graph: its nodes are under spec.nodes; there is no instance.
+	GraphDoor
+)
 
 // APISource declares the API that a definition creates.
 type APISource struct {
@@ -63,6 +78,17 @@ type NodeSource struct {
 	ForEach     []map[string]string
 	IncludeWhen []string
 	ReadyWhen   []string
+
+	// Watch names objects to read by selector: another name for such a Ref.
+	Watch *RefSource `json:",omitempty"`
+	// Definition holds values to compute; nil when there are none.
+	Definition []byte `json:",omitempty"`
+	// Patch is the partial manifest of a contribution; nil when there is none.
+	Patch []byte `json:",omitempty"`
+	// Graph is an inline graph, an object with nodes in the form of a Graph's; nil when there is none.
+	Graph          []byte                  `json:",omitempty"`
+	DeletionPolicy v1alpha1.DeletionPolicy `json:",omitempty"`
+	ExternalFields []string                `json:",omitempty"`
 }
 
 // RefSource names the objects that a node reads.

@@ -29,7 +29,7 @@ func GroupResource(plural string) kschema.GroupResource {
 }
 
 func addKnownTypes(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &ResourceGraphDefinition{}, &ResourceGraphDefinitionList{})
+	scheme.AddKnownTypes(GroupVersion, &ResourceGraphDefinition{}, &ResourceGraphDefinitionList{}, &Graph{}, &GraphList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

@@ -2,10 +2,11 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/runtime"
 
-// Resource is one node of the graph: an object that kro creates for every instance (template), or an object that it only reads (externalRef).
-// Exactly one of the two is given.
+// Resource is one node of the graph: an object that kro creates for every instance (template), an object that it only reads (externalRef), values that it computes
+// (def), or fields that it contributes to an object of others (patch). Exactly one of them is given.
 //
-// +kubebuilder:validation:XValidation:rule="(has(self.template) && !has(self.externalRef)) || (!has(self.template) && has(self.externalRef))",message="exactly one of template or externalRef must be provided"
+// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.externalRef), has(self.def), has(self.patch)].filter(p, p).size() == 1",message="exactly one of template or externalRef must be provided (or, instead of them, def or patch)"
+// +kubebuilder:validation:XValidation:rule="has(self.template) || !(has(self.deletionPolicy) || has(self.externalFields))",message="deletionPolicy and externalFields belong to a template"
 type Resource struct {
 	// ID is the name by which expressions refer to this resource, in lowerCamelCase and unique in the definition, for example webServer.
 	// +required
@@ -18,6 +19,17 @@ type Resource struct {
 	// ExternalRef names an object, or selects objects, that exist apart from this definition. kro reads and watches them and never writes to them.
 	// +optional
 	ExternalRef *ExternalRef `json:"externalRef,omitempty"`
+	// Def is an object of named values: literals, or CEL expressions in ${...} that are computed once for an instance. No object stands behind it; other resources
+	// read it by the id of this one, as in ${settings.url}.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Def runtime.RawExtension `json:"def,omitzero"`
+	// Patch is a part of a manifest: apiVersion, kind, metadata.name and metadata.namespace say which object, the other fields are contributed to it. The object must
+	// exist; kro never creates it, and releases the fields when the instance is deleted. Either status alone is contributed, or other fields. Nothing can refer to a
+	// patch.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Patch runtime.RawExtension `json:"patch,omitzero"`
 	// ReadyWhen are CEL expressions in ${...}, each giving a bool, over this resource (by its id; for collections each item by the name each). The
 	// resource counts as ready when all of them are true; resources that depend on it wait until then.
 	// +optional
@@ -30,7 +42,28 @@ type Resource struct {
 	// CEL expression in ${...} for its list; the template refers to the element by the iterator's name.
 	// +optional
 	ForEach []ForEachDimension `json:"forEach,omitempty"`
+	// DeletionPolicy says what becomes of an object of the template that is no longer wanted, because the instance is deleted or the resource is left out: it is
+	// deleted (Delete, the default), or kro lets go of it and it stays (Orphaned).
+	// +optional
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// ExternalFields are fields of the template, as dotted paths such as spec.replicas, that others may take over: kro sets them when it creates the object and keeps
+	// them until another manager writes them; from then on it leaves them alone. A path leads through maps only, not through lists.
+	// +optional
+	// +listType=set
+	ExternalFields []string `json:"externalFields,omitempty"`
 }
+
+// DeletionPolicy says what becomes of an object that is no longer wanted.
+//
+// +kubebuilder:validation:Enum=Delete;Orphaned
+type DeletionPolicy string
+
+const (
+	// DeletionPolicyDelete deletes the object.
+	DeletionPolicyDelete DeletionPolicy = "Delete"
+	// DeletionPolicyOrphaned takes kro's labels and annotations from the object and leaves it where it is.
+	DeletionPolicyOrphaned DeletionPolicy = "Orphaned"
+)
 
 // ForEachDimension is one iterator of a collection: a map with exactly one entry, from the iterator's name to a CEL expression that gives a list.
 //

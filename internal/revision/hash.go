@@ -57,6 +57,11 @@ type canonicalResource struct {
 	ReadyWhen   []string              `json:"readyWhen,omitempty"`
 	IncludeWhen []string              `json:"includeWhen,omitempty"`
 	ForEach     []map[string]string   `json:"forEach,omitempty"`
+
+	Def            json.RawMessage         `json:"def,omitempty"`
+	Patch          json.RawMessage         `json:"patch,omitempty"`
+	DeletionPolicy v1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
+	ExternalFields []string                `json:"externalFields,omitempty"`
 }
 
 type canonicalExternalRef struct {
@@ -127,6 +132,12 @@ func resourceForm(resource *v1alpha1.Resource) (canonicalResource, error) {
 		ID:          resource.ID,
 		ReadyWhen:   slices.Sorted(slices.Values(resource.ReadyWhen)),
 		IncludeWhen: slices.Sorted(slices.Values(resource.IncludeWhen)),
+
+		DeletionPolicy: resource.DeletionPolicy,
+		ExternalFields: slices.Sorted(slices.Values(resource.ExternalFields)),
+	}
+	if form.DeletionPolicy == v1alpha1.DeletionPolicyDelete {
+		form.DeletionPolicy = "" // the default, written out
 	}
 	for _, dimension := range resource.ForEach {
 		form.ForEach = append(form.ForEach, dimension)
@@ -134,6 +145,12 @@ func resourceForm(resource *v1alpha1.Resource) (canonicalResource, error) {
 	var err error
 	if form.Template, err = rawForm(resource.Template); err != nil {
 		return form, fmt.Errorf("template of %q: %w", resource.ID, err)
+	}
+	if form.Def, err = optionalForm(resource.Def); err != nil {
+		return form, fmt.Errorf("def of %q: %w", resource.ID, err)
+	}
+	if form.Patch, err = optionalForm(resource.Patch); err != nil {
+		return form, fmt.Errorf("patch of %q: %w", resource.ID, err)
 	}
 	if ref := resource.ExternalRef; ref != nil {
 		form.ExternalRef = &canonicalExternalRef{
@@ -164,6 +181,14 @@ func rawForm(raw runtime.RawExtension) (json.RawMessage, error) {
 		return nil, fmt.Errorf("not valid JSON: %w", err)
 	}
 	return json.Marshal(value)
+}
+
+// optionalForm writes a free-form part that other releases do not know: an absent one leaves no trace.
+func optionalForm(raw runtime.RawExtension) (json.RawMessage, error) {
+	if len(raw.Raw) == 0 && raw.Object == nil {
+		return nil, nil
+	}
+	return rawForm(raw)
 }
 
 // selectorForm writes a label selector in the order of its Go type, as it was hashed when it had one, and anything else as it is.

@@ -75,7 +75,7 @@ resources:
 	same := hash(t, `
 resources:
 - {template: {c: 3}, id: two, readyWhen: [], includeWhen: [], forEach: []}
-- {id: one, readyWhen: ["${one.y}", "${one.x}"], template: {b: 2, a: 1}}
+- {id: one, readyWhen: ["${one.y}", "${one.x}"], deletionPolicy: Delete, externalFields: [], template: {b: 2, a: 1}}
 schema: {scope: Namespaced, spec: {b: string, a: string}, group: kro.run, kind: DefNoop, apiVersion: v1alpha1, additionalPrinterColumns: [], shortNames: []}`)
 	if base != same {
 		t.Errorf("Hash differs: %s and %s", base, same)
@@ -95,6 +95,11 @@ func TestHashTellsEditsWithAMeaning(t *testing.T) {
 		`{schema: {kind: A, apiVersion: v1, spec: {a: string}}}`,
 		`{schema: {kind: A, apiVersion: v1, types: {a: string}}}`,
 		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, template: {}}]}`,
+		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, template: {}, deletionPolicy: Orphaned}]}`,
+		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, template: {}, externalFields: [a.b]}]}`,
+		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, def: {b: 1}}]}`,
+		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, def: {b: 2}}]}`,
+		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, patch: {b: 1}}]}`,
 		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, template: {}, forEach: [{x: l}, {y: m}]}]}`,
 		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, template: {}, forEach: [{y: m}, {x: l}]}]}`,
 		`{schema: {kind: A, apiVersion: v1}, resources: [{id: a, externalRef: {apiVersion: v1, kind: B, metadata: {selector: {}}}}]}`,
