@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 const fieldManager = "localcluster"
@@ -96,7 +97,7 @@ func parse(data []byte) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := yaml.ToJSON(document)
+		text, err := sigsyaml.YAMLToJSON(document)
 		if err != nil {
 			return nil, err
 		}
