@@ -58,7 +58,7 @@ type GraphSpec struct {
 // GraphNode is one node of a Graph: an object to create (template), objects to read (ref), values to compute (def), fields to contribute to an object of others (patch),
 // or a graph of its own (graph). Exactly one of them is given; watch is another name for a ref with a selector.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.ref) || has(self.watch), has(self.def), has(self.graph), has(self.patch)].filter(p, p).size() == 1 && !(has(self.ref) && has(self.watch))",message="exactly one of template, ref, def, graph, patch must be set"
+// +kubebuilder:validation:XValidation:rule="(has(self.template) ? 1 : 0) + (has(self.ref) ? 1 : 0) + (has(self.watch) ? 1 : 0) + (has(self.def) ? 1 : 0) + (has(self.graph) ? 1 : 0) + (has(self.patch) ? 1 : 0) == 1",message="exactly one of template, ref, def, graph, patch must be set"
 // +kubebuilder:validation:XValidation:rule="has(self.template) || !(has(self.deletionPolicy) || has(self.externalFields))",message="deletionPolicy and externalFields belong to a template"
 type GraphNode struct {
 	// ID is the name by which expressions refer to this node: letters and digits, starting with a letter, unique in its graph.

@@ -5,7 +5,7 @@ import "k8s.io/apimachinery/pkg/runtime"
 // Resource is one node of the graph: an object that kro creates for every instance (template), an object that it only reads (externalRef), values that it computes
 // (def), or fields that it contributes to an object of others (patch). Exactly one of them is given.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.externalRef), has(self.def), has(self.patch)].filter(p, p).size() == 1",message="exactly one of template or externalRef must be provided (or, instead of them, def or patch)"
+// +kubebuilder:validation:XValidation:rule="(has(self.template) ? 1 : 0) + (has(self.externalRef) ? 1 : 0) + (has(self.def) ? 1 : 0) + (has(self.patch) ? 1 : 0) == 1",message="exactly one of template or externalRef must be provided (or, instead of them, def or patch)"
 // +kubebuilder:validation:XValidation:rule="has(self.template) || !(has(self.deletionPolicy) || has(self.externalFields))",message="deletionPolicy and externalFields belong to a template"
 type Resource struct {
 	// ID is the name by which expressions refer to this resource, in lowerCamelCase and unique in the definition, for example webServer.
