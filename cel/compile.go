@@ -17,7 +17,7 @@ import (
 type Use int
 
 const (
-	// Template is a field of a template, an external reference or a definition: omit() is allowed.
+	// Template is a field of a template, an external reference or a definition: omit() is allowed, and defer() around a whole expression.
 	Template Use = iota
 	// Condition is an entry of includeWhen or readyWhen.
 	Condition
@@ -123,6 +123,9 @@ func (e *Env) allowed(p *Parsed, use Use) error {
 	}
 	if p.UsesOmit && use != Template {
 		return refuse("omit() can only be used in resource template expressions")
+	}
+	if p.UsesDefer && (use != Template || !p.Deferred) {
+		return refuse("defer() can only be the whole expression of a template or patch field")
 	}
 	if unknown := e.UnknownIdentifiers(p.Inspection); len(unknown) > 0 {
 		return refuse("references unknown identifiers: [%s]", strings.Join(unknown, " "))

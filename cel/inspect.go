@@ -21,9 +21,14 @@ type Inspection struct {
 	// Unconditional are those of References that are needed whichever way the expression goes: not only in one branch of a ternary, behind && or ||, in
 	// the body of a loop or in the alternative of an optional.
 	Unconditional []string
+	// Conditional are those of References that only branches of ternaries refer to, and not all of them: an evaluation may go another way and never ask for
+	// them. What stands behind && or ||, in the body of a loop or in the alternative of an optional is not among them.
+	Conditional []string
 	// Functions are the names of all functions called, sorted, without operators; namespaced ones whole, for example json.marshal.
 	Functions []string
 	UsesOmit  bool
+	// UsesDefer says that defer(…) is called somewhere; Deferred, that the whole expression is one such call.
+	UsesDefer, Deferred bool
 	// UsesRuntime says that conditions are built or read (runtime.newCondition, runtime.condition).
 	UsesRuntime bool
 }
@@ -100,6 +105,8 @@ type inspector struct {
 	references names
 	functions  names
 	runtime    bool
+	// ternaries makes walk see no other branches than those of ternaries.
+	ternaries bool
 }
 
 func (b *baseEnv) inspect(e ast.Expr) Inspection {
@@ -109,9 +116,37 @@ func (b *baseEnv) inspect(e ast.Expr) Inspection {
 		References:    i.references.sorted(),
 		Unconditional: unconditional.sorted(),
 		Functions:     i.functions.sorted(),
+		Conditional:   b.conditional(e, i.asksType, i.references),
 		UsesOmit:      i.functions["omit"],
+		UsesDefer:     i.functions[library.Defer],
+		Deferred:      isDeferred(e),
 		UsesRuntime:   i.runtime,
 	}
+}
+
+// conditional gives the references that only some branches of ternaries make.
+func (b *baseEnv) conditional(e ast.Expr, asksType bool, references names) []string {
+	if !calls(e, operators.Conditional) {
+		return nil
+	}
+	i := &inspector{base: b, asksType: asksType, references: names{}, functions: names{}, ternaries: true}
+	firm := i.walk(e)
+	var conditional []string
+	for _, name := range references.sorted() {
+		if !firm[name] {
+			conditional = append(conditional, name)
+		}
+	}
+	return conditional
+}
+
+// isDeferred says that an expression is defer(…) around one that does not defer anything itself.
+func isDeferred(e ast.Expr) bool {
+	if e.Kind() != ast.CallKind || e.AsCall().IsMemberFunction() || e.AsCall().FunctionName() != library.Defer {
+		return false
+	}
+	args := e.AsCall().Args()
+	return len(args) == 1 && !calls(args[0], library.Defer)
 }
 
 // calls says whether a global function is called anywhere in an expression.
@@ -191,6 +226,9 @@ func (i *inspector) call(c ast.CallExpr) names {
 	args := c.Args()
 	switch c.FunctionName() {
 	case operators.Conditional:
+		if i.ternaries && isOptionalMacro(args) {
+			return i.walkAll(args)
+		}
 		condition := i.walk(args[0])
 		return condition.add(both(i.walk(args[1]), i.walk(args[2])))
 	case operators.LogicalAnd, operators.LogicalOr:
@@ -209,14 +247,23 @@ func (i *inspector) call(c ast.CallExpr) names {
 	i.function(c.FunctionName())
 	needed := i.root(c.Target())
 	given := i.walkAll(args)
-	if c.FunctionName() == "or" || c.FunctionName() == "orValue" {
+	if (c.FunctionName() == "or" || c.FunctionName() == "orValue") && !i.ternaries {
 		return needed // the alternative is evaluated only when the target is absent
 	}
 	return needed.add(given)
 }
 
+// isOptionalMacro knows the ternary that optMap and optFlatMap stand for: no author writes it, it asks whether an optional has a value.
+func isOptionalMacro(args []ast.Expr) bool {
+	return args[0].Kind() == ast.CallKind && args[0].AsCall().FunctionName() == "hasValue" &&
+		args[2].Kind() == ast.CallKind && args[2].AsCall().FunctionName() == "optional.none"
+}
+
 // either gives what all operands need: one of them may decide alone.
 func (i *inspector) either(operands []ast.Expr) names {
+	if i.ternaries {
+		return i.walkAll(operands)
+	}
 	needed := i.walk(operands[0])
 	for _, o := range operands[1:] {
 		needed = both(needed, i.walk(o))
@@ -250,8 +297,18 @@ func (i *inspector) comprehension(c ast.ComprehensionExpr) names {
 	i.bound = append(i.bound, c.AccuVar())
 	result := i.walk(c.Result())
 	i.bound = append(i.bound, c.IterVar(), c.IterVar2())
-	i.walk(c.LoopCondition())
-	i.walk(c.LoopStep())
+	condition, step := i.walk(c.LoopCondition()), i.step(c.LoopStep())
 	i.bound = i.bound[:mark]
+	if i.ternaries {
+		needed.add(condition, step)
+	}
 	return needed.add(result)
+}
+
+// step walks the step of a loop. A ternary that is the whole step comes from a macro, such as the filter of map(x, filter, value), and not from the author.
+func (i *inspector) step(e ast.Expr) names {
+	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Conditional {
+		return i.walkAll(e.AsCall().Args())
+	}
+	return i.walk(e)
 }

@@ -26,13 +26,22 @@ func TestInspect(t *testing.T) {
 			References: []string{"hash", "json"}, Unconditional: []string{"hash", "json"}, Functions: []string{"marshal"}}},
 		"unknown functions":    {"shout(a) + b.whisper()", Inspection{References: []string{"a", "b"}, Unconditional: []string{"a", "b"}, Functions: []string{"shout", "whisper"}}},
 		"types":                {"type(a) == string || type(a) == net.IP", Inspection{References: []string{"a"}, Unconditional: []string{"a"}, Functions: []string{"type"}}},
-		"one branch":           {"a ? b : c + d", Inspection{References: []string{"a", "b", "c", "d"}, Unconditional: []string{"a"}}},
+		"one branch":           {"a ? b : c + d", Inspection{References: []string{"a", "b", "c", "d"}, Unconditional: []string{"a"}, Conditional: []string{"b", "c", "d"}}},
 		"both branches":        {"a ? b.x : b.y", Inspection{References: []string{"a", "b"}, Unconditional: []string{"a", "b"}}},
 		"behind a logical and": {"a && a.b == c", Inspection{References: []string{"a", "c"}, Unconditional: []string{"a"}}},
-		"omit":                 {"a ? omit() : b", Inspection{References: []string{"a", "b"}, Unconditional: []string{"a"}, Functions: []string{"omit"}, UsesOmit: true}},
-		"condition":            {"runtime.condition(schema, 'Ready').status", Inspection{References: []string{"schema"}, Unconditional: []string{"schema"}, Functions: []string{"runtime.condition"}, UsesRuntime: true}},
-		"new condition":        {"runtime.newCondition({type: 'A', status: a.b})", Inspection{References: []string{"a"}, Unconditional: []string{"a"}, UsesRuntime: true}},
-		"nothing":              {"'x' + string(1)", Inspection{Functions: []string{"string"}}},
+		"a branch and elsewhere": {"a ? b : (c || d ? e : f) + a", Inspection{
+			References: []string{"a", "b", "c", "d", "e", "f"}, Unconditional: []string{"a"}, Conditional: []string{"b", "c", "d", "e", "f"}}},
+		"a branch, and not a branch": {"(a ? b : c) + b + (d && e)", Inspection{References: []string{"a", "b", "c", "d", "e"}, Unconditional: []string{"a", "b"}, Conditional: []string{"c"}}},
+		"in a loop":                  {"a.map(x, x.y, b ? c : x)", Inspection{References: []string{"a", "b", "c"}, Unconditional: []string{"a"}, Conditional: []string{"c"}}},
+		"ternaries of macros are no way": {"a.map(x, x.y, b) + a.filter(x, c) + [a.exists_one(x, d)] + [a.?b.optFlatMap(v, e.?f)]", Inspection{
+			References: []string{"a", "b", "c", "d", "e"}, Unconditional: []string{"a"}, Functions: []string{"hasValue", "optional.none", "value"}}},
+		"defer":          {"defer(a ? b : c)", Inspection{References: []string{"a", "b", "c"}, Unconditional: []string{"a"}, Conditional: []string{"b", "c"}, Functions: []string{"defer"}, UsesDefer: true, Deferred: true}},
+		"defer inside":   {"1 + defer(a)", Inspection{References: []string{"a"}, Unconditional: []string{"a"}, Functions: []string{"defer"}, UsesDefer: true}},
+		"defer in defer": {"defer([defer(a)])", Inspection{References: []string{"a"}, Unconditional: []string{"a"}, Functions: []string{"defer"}, UsesDefer: true}},
+		"omit":           {"a ? omit() : b", Inspection{References: []string{"a", "b"}, Unconditional: []string{"a"}, Conditional: []string{"b"}, Functions: []string{"omit"}, UsesOmit: true}},
+		"condition":      {"runtime.condition(schema, 'Ready').status", Inspection{References: []string{"schema"}, Unconditional: []string{"schema"}, Functions: []string{"runtime.condition"}, UsesRuntime: true}},
+		"new condition":  {"runtime.newCondition({type: 'A', status: a.b})", Inspection{References: []string{"a"}, Unconditional: []string{"a"}, UsesRuntime: true}},
+		"nothing":        {"'x' + string(1)", Inspection{Functions: []string{"string"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

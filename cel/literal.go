@@ -5,6 +5,8 @@ import (
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types"
+
+	"kro.run/kro/cel/library"
 )
 
 // literal is the structure that an expression spells out: the entries of a map literal, the elements of a list literal, the branches of a ternary.
@@ -35,7 +37,10 @@ func literalOf(a *ast.AST, e ast.Expr) *literal {
 			l.elems = append(l.elems, literalOf(a, elem))
 		}
 	case ast.CallKind:
-		if call := e.AsCall(); call.FunctionName() == operators.Conditional {
+		switch call := e.AsCall(); {
+		case call.FunctionName() == library.Defer && !call.IsMemberFunction():
+			return literalOf(a, call.Args()[0])
+		case call.FunctionName() == operators.Conditional:
 			l.branches = []*literal{literalOf(a, call.Args()[1]), literalOf(a, call.Args()[2])}
 		}
 	}

@@ -25,7 +25,7 @@ func Functions(codec Codec) []celgo.EnvOption {
 	opts = append(opts, jsonFunctions(codec)...)
 	opts = append(opts, mapFunctions()...)
 	opts = append(opts, listFunctions()...)
-	opts = append(opts, omitFunction())
+	opts = append(opts, omitFunction(), deferFunction())
 	return append(opts, runtimeFunctions()...)
 }
 
