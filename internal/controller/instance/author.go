@@ -37,10 +37,16 @@ func hasAuthors(status map[string]any) bool {
 // that came out twice is dropped, since one of the two would be wrong.
 func (p *pass) authors(ctx context.Context, r *result, before map[string]any) (list []any, broken bool) {
 	standing := conditions.FromUnstructured(before[fieldConditions])
-	if r == nil {
+	program := p.kind.definition.Program
+	if program == nil || p.instance.GetDeletionTimestamp() != nil {
 		return wire(p.overlay(standing)), false
 	}
-	produced, incomplete, broken := p.evaluate(ctx, r)
+	// Without a walk (suspended, blocked) the entries see the instance and kro's own conditions, and no node.
+	work := engine.Begin(program, p.instance.Object, engine.Options{})
+	if r != nil {
+		work = r.pass
+	}
+	produced, incomplete, broken := p.evaluate(ctx, work)
 	var out []v1alpha1.Condition
 	count := map[string]int{}
 	for _, c := range produced {
@@ -64,13 +70,13 @@ func (p *pass) authors(ctx context.Context, r *result, before map[string]any) (l
 }
 
 // evaluate runs the entries. Incomplete means that some entry gave nothing for want of data.
-func (p *pass) evaluate(ctx context.Context, r *result) (produced []cel.StatusCondition, incomplete, broken bool) {
+func (p *pass) evaluate(ctx context.Context, work *engine.Pass) (produced []cel.StatusCondition, incomplete, broken bool) {
 	var own []cel.StatusCondition
 	for _, c := range p.report.List() {
 		own = append(own, cel.StatusCondition{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message})
 	}
 	for _, entry := range p.kind.definition.Program.Conditions {
-		found, err := r.pass.Condition(ctx, entry, own)
+		found, err := work.Condition(ctx, entry, own)
 		switch {
 		case err == nil:
 			produced = append(produced, found...)

@@ -79,11 +79,18 @@ func (p *pass) awaitWave(ctx context.Context, wave []executor.Member) (again, er
 	if names := describe(wave); names != p.state.wave {
 		p.state.wave, p.state.waveSince = names, now
 	}
-	if waited := now.Sub(p.state.waveSince); waited < patience {
+	if waited := now.Sub(p.state.waveSince); waited < patience && !held(wave) {
 		return again{after: patience - waited}, nil
 	}
 	p.report.Unknown(resourcesReady, "UnderDeletion", "deleting resources: waiting for "+p.state.wave)
 	return again{}, p.writeStatus(ctx, stateDeleting, nil)
+}
+
+// held tells that somebody's finalizer keeps an object of the wave, so that it is not going to be gone in a moment.
+func held(wave []executor.Member) bool {
+	return slices.ContainsFunc(wave, func(m executor.Member) bool {
+		return slices.ContainsFunc(m.Object.GetFinalizers(), func(f string) bool { return f != v1alpha1.Finalizer })
+	})
 }
 
 // maxNamed bounds how many objects a message names.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -121,5 +122,41 @@ func TestContestedObjectIsTakenOverWhenItIsFree(t *testing.T) {
 	s.work()
 	if text := s.summary(); !strings.Contains(text, "ACTIVE") {
 		t.Fatalf("the freed object is not taken:\n%s", text)
+	}
+}
+
+// An instance that was restored from a backup has another UID. The children of its former self are its members all the
+// same, and what becomes of them wakes it.
+func TestFormerChildrenOfARestoredInstanceAreWaitedFor(t *testing.T) {
+	s := newSim(t, simProgram(t, simThings(thingA)))
+	s.create(simSpec{V: "1"})
+	s.settle()
+	former := executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-former"}
+	object := (&unstructured.Unstructured{Object: s.server.objects[executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-a"}].live}).DeepCopy()
+	object.SetName(former.Name)
+	object.SetFinalizers([]string{"example.com/held"})
+	labels := object.GetLabels()
+	labels[v1alpha1.InstanceIDLabel] = "uid-of-before"
+	object.SetLabels(labels)
+	s.server.create(former, object)
+	_ = s.server.delete(simInstance, "")
+	s.stepAll()
+	s.work()
+	s.clock.Step(time.Minute)
+	s.queue.elapse()
+	s.work()
+	if text := s.summary(); !strings.Contains(text, "one-former (held by finalizer example.com/held)") {
+		t.Fatalf("the condition does not name what the deletion waits for:\n%s", text)
+	}
+	s.stepAll()
+	s.work()
+	s.queue.delayed = nil // what happens must come from the event, not from a retry
+	s.server.edit(former, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
+	for range 3 {
+		s.stepAll()
+		s.work()
+	}
+	if text := s.summary(); text != "gone" {
+		t.Fatalf("the instance does not go with its former children:\n%s", s.dump())
 	}
 }

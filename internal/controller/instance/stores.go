@@ -16,10 +16,11 @@ type stores struct {
 
 var _ executor.Stores = (*stores)(nil)
 
-// Members implements executor.Stores. The instance is woken by changes of its own children only.
+// Members implements executor.Stores. The instance is woken by changes of the members of its ApplySet only. They are known by the set, not
+// by the UID of the instance: one restored from a backup has children of its former self to wait for.
 func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
 	source := memberSource(gvr)
-	interest := watch.Interest{Index: watch.IndexInstanceID, Value: string(s.pass.state.uid)}
+	interest := watch.Interest{Index: watch.IndexPartOf, Value: s.pass.owner().SetID}
 	return s.pass.Caches.EnsureFor(source, ownerName(s.pass.state.uid), interest, s.pass.wake())
 }
 
