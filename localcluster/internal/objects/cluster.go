@@ -209,7 +209,8 @@ func generationOf(c condition, object *unstructured.Unstructured) int64 {
 	return object.GetGeneration()
 }
 
-// retry tries every tenth of a second. Its error names what was attempted and
+// retry tries every tenth of a second, unless the server refuses for a reason
+// that time does not change. Its error names what was attempted and
 // the last failure that was not merely the end of the time.
 func (c *Cluster) retry(ctx context.Context, within time.Duration, what string, try func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, within)
@@ -221,6 +222,9 @@ func (c *Cluster) retry(ctx context.Context, within time.Duration, what string, 
 		err := try(limited)
 		if err == nil {
 			return nil
+		}
+		if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) {
+			return fmt.Errorf("%s: %w", what, err)
 		}
 		if limited.Err() == nil || last == nil {
 			last = err
