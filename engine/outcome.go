@@ -43,6 +43,8 @@ type NodeOutcome struct {
 	Phase   Phase
 	Ready   bool
 	Message string
+	// Errs are what failed: of the node, or of its items.
+	Errs []error
 	// Desired are the objects that the node wants; nil while it is not resolved.
 	Desired []Desired
 	// Observed are the objects as they stand, aligned with Desired for templates; entries may be nil.
@@ -55,7 +57,7 @@ func (p *Pass) Outcome() Outcome {
 	for i := range p.nodes {
 		n := &p.nodes[i]
 		out.Nodes[i] = NodeOutcome{
-			Node: n.def, Phase: n.phase, Ready: n.isReady(), Message: n.message(),
+			Node: n.def, Phase: n.phase, Ready: n.isReady(), Message: n.message(), Errs: n.errs,
 			Desired: n.desired, Observed: n.observed,
 		}
 		if len(n.errs) > 0 {

@@ -68,6 +68,7 @@ type node struct {
 	observed []map[string]any
 	open     int // items whose result is outstanding
 	deleting []Identity
+	absent   []Identity
 	errs     []error // of items, or of the node as a whole
 	target   *Target
 

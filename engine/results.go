@@ -38,6 +38,13 @@ func (p *Pass) Deleting(ctx context.Context, node *graph.Node, item int) {
 	p.answered(ctx, node.Index)
 }
 
+// Absent tells that the object which an item contributes to does not exist. The node waits for it.
+func (p *Pass) Absent(ctx context.Context, node *graph.Node, item int) {
+	n := &p.nodes[node.Index]
+	n.absent = append(n.absent, n.desired[item].Identity)
+	p.answered(ctx, node.Index)
+}
+
 // Found answers a task with a Target: the objects that it leads to, in a stable order; none when there are none.
 func (p *Pass) Found(ctx context.Context, node *graph.Node, objects []map[string]any) {
 	n := &p.nodes[node.Index]
@@ -99,6 +106,10 @@ func (p *Pass) answered(ctx context.Context, index int) {
 	case len(n.deleting) > 0:
 		n.phase, n.root = Waiting, true
 		n.detail = deletingMessage(n)
+		p.wakeDependents(index)
+	case len(n.absent) > 0:
+		n.phase, n.root = Waiting, true
+		n.detail = fmt.Sprintf("node %q: %s does not exist; a patch never creates its object (data pending)", n.def.ID, n.absent[0])
 		p.wakeDependents(index)
 	default:
 		p.settle(ctx, index)

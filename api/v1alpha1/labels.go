@@ -67,6 +67,11 @@ const (
 	// NodePathAnnotation is the full id of the node a child was made from, where NodeIDLabel had to be shortened.
 	NodePathAnnotation = "internal.kro.run/node-path"
 
+	// DeletionPolicyAnnotation says what becomes of a child that is no longer wanted: Orphaned lets it stay; anything else deletes it.
+	DeletionPolicyAnnotation = "internal.kro.run/deletion-policy"
+	// PatchContributionsAnnotation lists, on an instance, the objects of others that its patches hold fields of.
+	PatchContributionsAnnotation = "internal.kro.run/patch-contributions"
+
 	// InstanceNameAnnotation is the full name of the instance, where InstanceNameLabel had to be shortened.
 	InstanceNameAnnotation = "internal.kro.run/instance-name"
 	// InstanceGroupAnnotation is the full API group of the instance, where InstanceGroupLabel had to be shortened.
@@ -97,6 +102,9 @@ const (
 	FieldManager = "kro.run/applyset"
 	// ParentFieldManager applies finalizer, labels and inventory of an instance.
 	ParentFieldManager = "kro.run/applyset-parent"
+	// TemplateManagerPrefix and PatchManagerPrefix begin the field managers of Graphs, and of all patches. What follows is a hash of whose they are.
+	TemplateManagerPrefix = "kro-graphengine.tmpl."
+	PatchManagerPrefix    = "kro-graphengine.patch."
 	// LabellerFieldManager applied labels and finalizer of instances in other releases; it is known so that it can be recognised.
 	LabellerFieldManager = "kro.run/labeller"
 )

@@ -15,8 +15,15 @@ import (
 // template has given up would stay owned for ever. So the desired object must also be the one applied last.
 type Memory struct {
 	mu     sync.Mutex
-	owners map[string]map[Key]applied
-	doubts map[string]map[Key]bool // see doubt.go
+	owners map[string]map[slot]applied
+	ceded  map[string]map[Key]ceded // see external.go
+	doubts map[string]map[Key]bool  // see doubt.go
+}
+
+// slot is what one manager applies to one object: kro's own objects have the manager "", contributions that of their patch.
+type slot struct {
+	Key
+	manager string
 }
 
 // applied is what is known of the last apply of one object.
@@ -28,7 +35,7 @@ type applied struct {
 
 // NewMemory returns an empty memory.
 func NewMemory() *Memory {
-	return &Memory{owners: map[string]map[Key]applied{}, doubts: map[string]map[Key]bool{}}
+	return &Memory{owners: map[string]map[slot]applied{}, ceded: map[string]map[Key]ceded{}, doubts: map[string]map[Key]bool{}}
 }
 
 // Forget drops all that is known of an instance.
@@ -36,41 +43,42 @@ func (m *Memory) Forget(owner string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.owners, owner)
+	delete(m.ceded, owner)
 	delete(m.doubts, owner)
 }
 
-func (m *Memory) drop(owner string, key Key) {
+func (m *Memory) drop(owner string, key slot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.owners[owner], key)
 }
 
-func (m *Memory) lookup(owner string, key Key) (applied, bool) {
+func (m *Memory) lookup(owner string, key slot) (applied, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	a, ok := m.owners[owner][key]
 	return a, ok
 }
 
-func (m *Memory) store(owner string, key Key, a applied) {
+func (m *Memory) store(owner string, key slot, a applied) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	keys := m.owners[owner]
 	if keys == nil {
-		keys = map[Key]applied{}
+		keys = map[slot]applied{}
 		m.owners[owner] = keys
 	}
 	keys[key] = a
 }
 
 // record notes the answer of an apply.
-func (m *Memory) record(owner string, key Key, desired string, answer *unstructured.Unstructured) {
-	m.store(owner, key, applied{desired: desired, version: answer.GetResourceVersion(), result: resultHash(answer)})
+func (m *Memory) record(owner string, key slot, desired string, answer *unstructured.Unstructured) {
+	m.store(owner, key, applied{desired: desired, version: answer.GetResourceVersion(), result: key.result(answer)})
 }
 
 // inOrder tells that applying the desired object again would change nothing on the observed one. The trusted hash, from
 // the status of the instance, stands in for memory after a restart.
-func (m *Memory) inOrder(owner string, key Key, desired *unstructured.Unstructured, hash string, observed *unstructured.Unstructured, trusted bool) bool {
+func (m *Memory) inOrder(owner string, key slot, desired *unstructured.Unstructured, hash string, observed *unstructured.Unstructured, trusted bool) bool {
 	last, known := m.lookup(owner, key)
 	if !known {
 		if !trusted || !apply.Contains(observed.Object, desired.Object) {
@@ -85,12 +93,21 @@ func (m *Memory) inOrder(owner string, key Key, desired *unstructured.Unstructur
 	if last.version == observed.GetResourceVersion() {
 		return true
 	}
-	if !apply.Contains(observed.Object, desired.Object) && last.result != resultHash(observed) {
+	if !apply.Contains(observed.Object, desired.Object) && (last.result == "" || last.result != key.result(observed)) {
 		return false
 	}
 	last.version = observed.GetResourceVersion()
 	m.store(owner, key, last)
 	return true
+}
+
+// result is the content of an object as far as an apply decides it. Of a contribution nothing is told: it stands in an object of somebody else, who
+// changes the rest as he likes, so only the fields themselves count.
+func (s slot) result(object *unstructured.Unstructured) string {
+	if s.manager != "" {
+		return ""
+	}
+	return resultHash(object)
 }
 
 // resultHash is the content of an object as far as an apply decides it.

@@ -1,64 +1,61 @@
 package executor
 
 import (
-	"strconv"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/engine"
 	"kro.run/kro/graph"
 )
 
-// Owner is an instance as the owner of its objects.
-type Owner struct {
-	GVK             kschema.GroupVersionKind
-	Namespace, Name string
-	UID             UID
-	// SetID is the ApplySet of the instance (KEP-3659).
-	SetID string
-	// Version is kro's version as a label value.
-	Version string
-	// Adopt tells whether an existing object that nobody owns may be taken over.
-	Adopt bool
+// Owner is whom the objects of a pass belong to: an instance of a definition ([Instance]), or a Graph.
+type Owner interface {
+	// Key identifies the owner in memory. A successor of the same name has another key.
+	Key() string
+	// Dress puts kro's labels and annotations on a desired object; they win over those of the template.
+	Dress(node *graph.Node, item, size int, desired engine.Desired) *unstructured.Unstructured
+	// Manager is the field manager that applies what a node wants.
+	Manager(node *graph.Node) string
+	// Conflict says why an existing object must not be touched: it belongs to another owner. The error is an *apply.OwnershipError or a
+	// *ForeignError. It is nil for an object of one's own, and for one that belongs to nobody.
+	Conflict(existing *unstructured.Unstructured) error
+	// Owns tells that an existing object is one's own.
+	Owns(existing *unstructured.Unstructured) bool
+	// MayAdopt tells whether an existing object that belongs to nobody may be taken over.
+	MayAdopt() bool
+	// Reclaims tells that a field manager was one of this owner's patches: its fields may be taken over, since nobody else wants them.
+	Reclaims(manager string) bool
 }
 
-// Key identifies the owner in memory.
-func (o Owner) Key() string { return string(o.UID) }
+// ForeignError says that an object belongs to another owner. It ends when that one lets go of it.
+type ForeignError struct {
+	// Object and Owner name both for people.
+	Object, Owner string
+}
 
-// Dress puts kro's labels and annotations on a desired object; they win over those of the template.
-func (o Owner) Dress(node *graph.Node, item, size int, desired engine.Desired) *unstructured.Unstructured {
-	object := &unstructured.Unstructured{Object: desired.Object}
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = make(map[string]string, 12)
+// Error names the object and whom it belongs to.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("field manager conflict: %s belongs to %s, so it is left alone", e.Object, e.Owner)
+}
+
+// foreignGraph is the Graph that an object belongs to, if it is another than the one with that UID.
+func foreignGraph(existing *unstructured.Unstructured, uid UID) error {
+	labels := existing.GetLabels()
+	id := labels[v1alpha1.InstanceIDLabel]
+	if labels[v1alpha1.OwnedLabel] != "true" || id == "" || UID(id) == uid || labels[v1alpha1.InstanceKindLabel] != v1alpha1.GraphKind ||
+		labels[v1alpha1.InstanceGroupLabel] != v1alpha1.GroupVersion.Group {
+		return nil
 	}
-	annotations := object.GetAnnotations()
-	if annotations == nil {
-		annotations = make(map[string]string, 1)
+	name := existing.GetAnnotations()[v1alpha1.InstanceNameAnnotation]
+	if name == "" {
+		name = labels[v1alpha1.InstanceNameLabel]
 	}
-	labels[v1alpha1.OwnedLabel] = "true"
-	labels[v1alpha1.VersionLabel] = o.Version
-	labels[v1alpha1.ManagedByLabel] = v1alpha1.ManagedByValue
-	labels[v1alpha1.InstanceIDLabel] = string(o.UID)
-	labels[v1alpha1.InstanceVersionLabel] = o.GVK.Version
-	labels[v1alpha1.InstanceKindLabel] = o.GVK.Kind
-	setLong(labels, annotations, v1alpha1.InstanceNameLabel, v1alpha1.InstanceNameAnnotation, o.Name)
-	setLong(labels, annotations, v1alpha1.InstanceGroupLabel, v1alpha1.InstanceGroupAnnotation, o.GVK.Group)
-	if o.Namespace != "" {
-		labels[v1alpha1.InstanceNamespaceLabel] = o.Namespace
+	return &ForeignError{
+		Object: Describe(existing),
+		Owner:  v1alpha1.GraphKind + " " + labels[v1alpha1.InstanceNamespaceLabel] + "/" + name,
 	}
-	setLong(labels, annotations, v1alpha1.NodeIDLabel, v1alpha1.NodePathAnnotation, node.ID)
-	labels[v1alpha1.PartOfLabel] = o.SetID
-	if node.Collection {
-		labels[v1alpha1.CollectionIndexLabel] = strconv.Itoa(item)
-		labels[v1alpha1.CollectionSizeLabel] = strconv.Itoa(size)
-	}
-	annotations[v1alpha1.ApplyOrderAnnotation] = strconv.Itoa(node.ApplyOrder)
-	object.SetLabels(labels)
-	object.SetAnnotations(annotations)
-	return object
 }
 
 // setLong writes a label value that may be too long for one: then its hash, and the full text in an annotation.
@@ -67,4 +64,12 @@ func setLong(labels, annotations map[string]string, label, annotation, value str
 	if labels[label] != value {
 		annotations[annotation] = value
 	}
+}
+
+// pathOf is the name of a node that is unique in its program.
+func pathOf(node *graph.Node) string {
+	if node.Path != "" {
+		return node.Path
+	}
+	return node.ID
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,19 +57,36 @@ func (e *UnsyncedError) Error() string {
 // the members of the wave that it waits for.
 func (e *Executor) Retire(ctx context.Context, owner string, members []Member, known func(node string) bool) ([]Member, error) {
 	wave := nextWave(members, known)
-	var errs []error
-	for _, m := range wave {
+	return wave, e.RetireWave(ctx, nil, owner, wave)
+}
+
+// Wave is the next wave of members, by apply-order.
+func Wave(members []Member) []Member { return nextWave(members, nil) }
+
+// RetireWave deletes members, or lets go of them, without waiting for them to be gone. The server is the executor's own unless another is given.
+func (e *Executor) RetireWave(ctx context.Context, server Server, owner string, wave []Member) error {
+	if server == nil {
+		server = e.Server
+	}
+	errs := make([]error, len(wave))
+	var removals sync.WaitGroup
+	for i, m := range wave {
 		if m.Object.GetDeletionTimestamp() != nil {
 			continue
 		}
-		if err := e.remove(ctx, owner, m); err != nil {
-			errs = append(errs, fmt.Errorf("deleting %s: %w", Describe(m.Object), err))
-		}
+		removals.Add(1)
+		e.background(func() {
+			defer removals.Done()
+			if err := e.remove(ctx, server, owner, m); err != nil {
+				errs[i] = fmt.Errorf("deleting %s: %w", Describe(m.Object), err)
+			}
+		})
 	}
-	return wave, errors.Join(errs...)
+	removals.Wait()
+	return errors.Join(errs...)
 }
 
-func (e *Executor) remove(ctx context.Context, owner string, m Member) error {
+func (e *Executor) remove(ctx context.Context, server Server, owner string, m Member) error {
 	select {
 	case e.Slots <- struct{}{}:
 		defer func() { <-e.Slots }()
@@ -76,15 +95,44 @@ func (e *Executor) remove(ctx context.Context, owner string, m Member) error {
 	}
 	key := Key{GVR: m.GVR, Namespace: m.Object.GetNamespace(), Name: m.Object.GetName()}
 	defer e.locks.lock(key)()
-	e.Memory.drop(owner, key)
-	return e.Server.Delete(ctx, m.GVR, m.Object)
+	e.Memory.drop(owner, slot{Key: key})
+	if isOrphan(m.Object) {
+		return server.Merge(ctx, m.GVR, m.Object, withoutMarks(m.Object))
+	}
+	return server.Delete(ctx, m.GVR, m.Object)
+}
+
+// isOrphan tells that an object stays when its owner no longer wants it (deletionPolicy: Orphaned). The object itself says so: a deletion works without
+// the graph.
+func isOrphan(object *unstructured.Unstructured) bool {
+	return object.GetAnnotations()[v1alpha1.DeletionPolicyAnnotation] == string(v1alpha1.DeletionPolicyOrphaned)
+}
+
+// withoutMarks is the merge patch for the metadata of an object that kro lets go of: its labels and annotations are taken away, nothing else.
+func withoutMarks(object *unstructured.Unstructured) map[string]any {
+	labels, annotations := map[string]any{}, map[string]any{}
+	for key, value := range object.GetLabels() {
+		if isMark(key) || key == v1alpha1.PartOfLabel || key == v1alpha1.ManagedByLabel && value == v1alpha1.ManagedByValue {
+			labels[key] = nil
+		}
+	}
+	for key := range object.GetAnnotations() {
+		if isMark(key) {
+			annotations[key] = nil
+		}
+	}
+	return map[string]any{"labels": labels, "annotations": annotations}
+}
+
+func isMark(key string) bool {
+	return strings.HasPrefix(key, "kro.run/") || strings.HasPrefix(key, "internal.kro.run/")
 }
 
 func nextWave(members []Member, known func(node string) bool) []Member {
 	if known != nil {
 		var strangers []Member
 		for _, m := range members {
-			if !known(nodeOf(m.Object)) {
+			if !known(NodeOf(m.Object)) {
 				strangers = append(strangers, m)
 			}
 		}
@@ -106,8 +154,8 @@ func nextWave(members []Member, known func(node string) bool) []Member {
 	return wave
 }
 
-// nodeOf is the id of the node that an object was made from.
-func nodeOf(object *unstructured.Unstructured) string {
+// NodeOf is the id of the node that an object was made from.
+func NodeOf(object *unstructured.Unstructured) string {
 	if full := object.GetAnnotations()[v1alpha1.NodePathAnnotation]; full != "" {
 		return full
 	}

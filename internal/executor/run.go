@@ -2,7 +2,9 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -35,6 +37,8 @@ type Request struct {
 	Pass   *engine.Pass
 	Owner  Owner
 	Stores Stores
+	// Server is what this pass reads and writes through, when it is another than the executor's: one that acts as somebody else.
+	Server Server
 	// Trusted are the content hashes of what each node applied last, from the status of the instance: memory after a
 	// restart. See NodeHash.
 	Trusted map[string]string
@@ -43,17 +47,29 @@ type Request struct {
 	Cover func(ctx context.Context, reach Reach) error
 }
 
-// Reach is what kinds and namespaces the objects of an instance are in.
+// Reach is what is about to be written.
 type Reach struct {
+	// GroupKinds and Namespaces are what kinds and namespaces the objects of the owner are in.
 	GroupKinds map[kschema.GroupKind]bool
 	Namespaces map[string]bool
+	// Objects are the objects themselves, Contributions those of others that fields are about to be contributed to.
+	Objects       []Intent
+	Contributions []Contribution
+}
+
+// Intent is an object that is about to be written.
+type Intent struct {
+	Node      *graph.Node
+	GVK       kschema.GroupVersionKind
+	Namespace string
+	Name      string
 }
 
 // Report is what a pass did on the server.
 type Report struct {
 	// Applied are the objects that the instance wants and that stand on the server, by UID.
 	Applied map[UID]bool
-	// Hashes are the content hashes of what each node applied, by node id; only nodes that applied everything.
+	// Hashes are the content hashes of what each node applied, by the path of the node; only nodes that applied everything.
 	Hashes map[string]string
 	// Contested are the objects that belong to somebody else.
 	Contested []Key
@@ -76,6 +92,16 @@ type run struct {
 	answers inbox
 	open    int
 	hashes  map[string][]string
+	patches map[string]bool // the managers of the patches that the graph has
+	failure error
+}
+
+// server is what the pass writes through.
+func (r *run) server() Server {
+	if r.Request.Server != nil {
+		return r.Request.Server
+	}
+	return r.Executor.Server
 }
 
 // Run drives the pass until nothing more can be done now. An error means that the inventory could not be written: then
@@ -83,18 +109,18 @@ type run struct {
 func (e *Executor) Run(ctx context.Context, req Request) (Report, error) {
 	r := &run{
 		Executor: e, Request: req,
-		report: Report{Applied: map[UID]bool{}, Hashes: map[string]string{}},
-		hashes: map[string][]string{},
+		report:  Report{Applied: map[UID]bool{}, Hashes: map[string]string{}},
+		hashes:  map[string][]string{},
+		patches: patchManagers(req.Pass, req.Owner),
 	}
 	r.answers.arrived = sync.NewCond(&r.answers.mu)
-	var failure error
 	tasks := req.Pass.Advance(ctx)
 	for {
-		if failure == nil {
-			failure = r.start(ctx, tasks)
+		if r.failure == nil {
+			r.start(ctx, tasks)
 		}
 		if r.open == 0 {
-			if tasks = req.Pass.Advance(ctx); len(tasks) == 0 || failure != nil {
+			if tasks = req.Pass.Advance(ctx); len(tasks) == 0 || r.failure != nil {
 				break
 			}
 			continue
@@ -104,29 +130,36 @@ func (e *Executor) Run(ctx context.Context, req Request) (Report, error) {
 		tasks = req.Pass.Advance(ctx)
 	}
 	r.sumHashes()
-	return r.report, failure
+	return r.report, r.failure
 }
 
 // start begins the tasks. What stands in order already is answered at once; the rest is sent.
-func (r *run) start(ctx context.Context, tasks []engine.Task) error {
+func (r *run) start(ctx context.Context, tasks []engine.Task) {
 	var writes []write
 	for _, task := range tasks {
-		if task.Target != nil {
+		switch {
+		case task.Target != nil:
 			r.read(ctx, task)
-			continue
+		case task.Node.Kind == graph.Patch:
+			r.contribute(ctx, task)
+		default:
+			writes = append(writes, r.compare(ctx, task)...)
 		}
-		writes = append(writes, r.compare(ctx, task)...)
 	}
-	if len(writes) == 0 {
-		return nil
+	r.begin(ctx, writes)
+}
+
+// begin sends writes, once the inventory names them.
+func (r *run) begin(ctx context.Context, writes []write) {
+	if len(writes) == 0 || r.failure != nil {
+		return
 	}
-	if err := r.Cover(ctx, reachOf(writes)); err != nil {
-		return err
+	if r.failure = r.Cover(ctx, r.reachOf(writes)); r.failure != nil {
+		return
 	}
 	for _, w := range writes {
 		r.send(ctx, w)
 	}
-	return nil
 }
 
 // write is one object that has to be sent.
@@ -136,14 +169,33 @@ type write struct {
 	key     Key
 	desired *unstructured.Unstructured
 	hash    string
+	manager string
+	// observed is the object that a patch contributes to; nil when it has to be looked at.
+	observed *unstructured.Unstructured
 	// force takes fields over from other managers: right for objects that are ours, not for ones that may be another's.
 	force bool
 }
 
-func reachOf(writes []write) Reach {
+// slot is where memory keeps what was applied.
+func (w write) slot() slot {
+	if w.node.Kind == graph.Patch {
+		return slot{w.key, w.manager}
+	}
+	return slot{Key: w.key}
+}
+
+func (r *run) reachOf(writes []write) Reach {
 	reach := Reach{GroupKinds: map[kschema.GroupKind]bool{}, Namespaces: map[string]bool{}}
 	for _, w := range writes {
-		reach.GroupKinds[w.desired.GroupVersionKind().GroupKind()] = true
+		gvk := w.desired.GroupVersionKind()
+		if w.node.Kind == graph.Patch {
+			reach.Contributions = append(reach.Contributions, Contribution{
+				GVK: gvk, Namespace: w.key.Namespace, Name: w.key.Name, Subresource: w.node.Subresource, Manager: w.manager,
+			})
+			continue
+		}
+		reach.Objects = append(reach.Objects, Intent{Node: w.node, GVK: gvk, Namespace: w.key.Namespace, Name: w.key.Name})
+		reach.GroupKinds[gvk.GroupKind()] = true
 		if w.key.Namespace != "" {
 			reach.Namespaces[w.key.Namespace] = true
 		}
@@ -153,38 +205,48 @@ func reachOf(writes []write) Reach {
 
 // compare answers the items of a task that are in order, and returns the writes that the others need.
 func (r *run) compare(ctx context.Context, task engine.Task) []write {
-	var writes []write
-	r.hashes[task.Node.ID] = make([]string, len(task.Objects))
-	dressed := make([]*unstructured.Unstructured, len(task.Objects))
+	writes := make([]write, len(task.Objects))
+	path := pathOf(task.Node)
+	r.hashes[path] = make([]string, len(task.Objects))
 	for item, desired := range task.Objects {
-		dressed[item] = r.Owner.Dress(task.Node, item, len(task.Objects), desired)
-		r.hashes[task.Node.ID][item] = apply.ContentHash(dressed[item].Object)
+		w := write{
+			node: task.Node, item: item, manager: r.Owner.Manager(task.Node),
+			desired: r.Owner.Dress(task.Node, item, len(task.Objects), desired),
+		}
+		w.key = Key{GVR: desired.Resource, Namespace: w.desired.GetNamespace(), Name: w.desired.GetName()}
+		w.observed, _ = r.Stores.Members(w.key.GVR).Get(w.key.Namespace, w.key.Name)
+		r.leaveCeded(&w)
+		w.hash = apply.ContentHash(w.desired.Object)
+		r.hashes[path][item] = w.hash
+		writes[item] = w
 	}
-	trusted := r.Trusted[task.Node.ID] != "" && r.Trusted[task.Node.ID] == nodeHash(r.hashes[task.Node.ID])
-	for item, desired := range dressed {
-		key := Key{GVR: task.Objects[item].Resource, Namespace: desired.GetNamespace(), Name: desired.GetName()}
-		w := write{node: task.Node, item: item, key: key, desired: desired, hash: r.hashes[task.Node.ID][item]}
-		observed, found := r.Stores.Members(key.GVR).Get(key.Namespace, key.Name)
+	trusted := r.Trusted[path] != "" && r.Trusted[path] == nodeHash(r.hashes[path])
+	return slices.DeleteFunc(writes, func(w write) bool {
+		observed := w.observed
+		if observed == nil {
+			return false
+		}
+		if err := r.Owner.Conflict(observed); err != nil {
+			r.contest(ctx, w, err)
+			return true
+		}
 		switch {
-		case !found:
-			writes = append(writes, w)
-		case apply.Conflict(observed, r.Owner.SetID) != nil:
-			r.contest(ctx, w, apply.Conflict(observed, r.Owner.SetID))
 		case observed.GetDeletionTimestamp() != nil:
 			r.Pass.Deleting(ctx, w.node, w.item)
 			r.report.Applied[observed.GetUID()] = true
-		case r.Memory.inOrder(r.Owner.Key(), key, desired, w.hash, observed, trusted):
+		case r.Memory.inOrder(r.Owner.Key(), w.slot(), w.desired, w.hash, observed, trusted):
 			r.accept(ctx, w, observed)
 		default:
-			w.force = true
-			writes = append(writes, w)
+			return false
 		}
-	}
-	return writes
+		return true
+	})
 }
 
 func (r *run) accept(ctx context.Context, w write, observed *unstructured.Unstructured) {
-	r.report.Applied[observed.GetUID()] = true
+	if w.node.Kind != graph.Patch {
+		r.report.Applied[observed.GetUID()] = true
+	}
 	if observed.GetDeletionTimestamp() != nil {
 		r.Pass.Deleting(ctx, w.node, w.item)
 		return
@@ -200,16 +262,19 @@ func (r *run) contest(ctx context.Context, w write, err error) {
 // send applies one object in the background; the result is told to the pass by the pass' own goroutine.
 func (r *run) send(ctx context.Context, w write) {
 	r.open++
-	observed, _ := r.Stores.Members(w.key.GVR).Get(w.key.Namespace, w.key.Name)
-	r.report.Sent = append(r.report.Sent, Sent{Key: w.key, Desired: w.desired, Observed: observed})
+	r.report.Sent = append(r.report.Sent, Sent{Key: w.key, Desired: w.desired, Observed: w.observed})
 	r.background(func() {
 		answer, err := r.apply(ctx, w)
 		r.answers.put(func() {
 			switch {
 			case err == nil:
 				r.accept(ctx, w, answer)
+			case errors.Is(err, errAbsent):
+				r.Pass.Absent(ctx, w.node, w.item)
 			case isOwnership(err):
 				r.contest(ctx, w, err)
+			case w.node.Kind == graph.Patch:
+				r.Pass.Refused(ctx, w.node, w.item, err)
 			default:
 				// An object that exists and was refused a change is still wanted: it must not be pruned.
 				if observed, found := r.Stores.Members(w.key.GVR).Get(w.key.Namespace, w.key.Name); found {
@@ -228,18 +293,38 @@ func (r *run) read(ctx context.Context, task engine.Task) {
 	store := r.Stores.External(target.Resource, Target{Namespace: target.Namespace, Name: target.Name, Selector: target.Selector})
 	r.open++
 	r.background(func() {
-		if !store.Synced() {
-			timer := time.NewTimer(r.ReadPatience)
-			defer timer.Stop()
-			select {
-			case <-store.Done():
-			case <-timer.C:
-			case <-ctx.Done():
-			}
-		}
+		patience := r.patience(ctx)
+		patience.await(store)
+		patience.end()
 		r.answers.put(func() { r.found(ctx, node, store) })
 	})
 }
+
+// patience is how long a pass waits for caches that are read for the first time.
+type patience struct {
+	ctx   context.Context
+	timer *time.Timer
+	over  bool
+}
+
+func (r *run) patience(ctx context.Context) *patience {
+	return &patience{ctx: ctx, timer: time.NewTimer(r.ReadPatience)}
+}
+
+func (p *patience) await(store Store) {
+	if p.over || store.Synced() {
+		return
+	}
+	select {
+	case <-store.Done():
+	case <-p.timer.C:
+		p.over = true
+	case <-p.ctx.Done():
+		p.over = true
+	}
+}
+
+func (p *patience) end() { p.timer.Stop() }
 
 func (r *run) found(ctx context.Context, node *graph.Node, store Store) {
 	err := store.Err()
@@ -263,8 +348,8 @@ func (r *run) found(ctx context.Context, node *graph.Node, store Store) {
 // sumHashes keeps the hashes of the nodes that stand as they are wanted.
 func (r *run) sumHashes() {
 	for _, n := range r.Pass.Outcome().Nodes {
-		if n.Phase == engine.Observed && n.Node.Kind == graph.Template {
-			r.report.Hashes[n.Node.ID] = nodeHash(r.hashes[n.Node.ID])
+		if n.Phase == engine.Observed && (n.Node.Kind == graph.Template || n.Node.Kind == graph.Patch) {
+			r.report.Hashes[pathOf(n.Node)] = nodeHash(r.hashes[pathOf(n.Node)])
 		}
 	}
 }

@@ -2,7 +2,10 @@ package executor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,14 +19,26 @@ import (
 
 // Server is the API server as the executor needs it.
 type Server interface {
-	// Apply sends an object by server-side apply as the manager of children. Without force it fails with a conflict
-	// where another manager owns a field.
-	Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error)
+	// Apply sends an object by server-side apply. Without force it fails with a conflict where another manager owns a field.
+	Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, options ApplyOptions) (*unstructured.Unstructured, error)
 	// Get reads one object live.
 	Get(ctx context.Context, gvr kschema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error)
 	// Delete deletes the object of that UID, and what it owns with it (a Job takes its Pods along). An object that is
 	// gone, or that has been replaced by another, is no error.
 	Delete(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured) error
+	// Merge sends a JSON merge patch for the metadata of the object of that UID. An object that is gone, or that has been replaced by another, is no
+	// error.
+	Merge(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, metadata map[string]any) error
+}
+
+// ApplyOptions say how an object is applied.
+type ApplyOptions struct {
+	// Manager is the field manager.
+	Manager string
+	// Force takes fields over from other managers.
+	Force bool
+	// Subresource is "status" or empty.
+	Subresource string
 }
 
 // Live is the Server behind a dynamic client.
@@ -41,9 +56,13 @@ func (l Live) resource(gvr kschema.GroupVersionResource, namespace string) dynam
 }
 
 // Apply implements Server.
-func (l Live) Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
+func (l Live) Apply(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, options ApplyOptions) (*unstructured.Unstructured, error) {
+	var subresources []string
+	if options.Subresource != "" {
+		subresources = append(subresources, options.Subresource)
+	}
 	return l.resource(gvr, object.GetNamespace()).Apply(ctx, object.GetName(), object,
-		metav1.ApplyOptions{FieldManager: v1alpha1.FieldManager, Force: force})
+		metav1.ApplyOptions{FieldManager: options.Manager, Force: options.Force}, subresources...)
 }
 
 // Get implements Server.
@@ -59,6 +78,22 @@ func (l Live) Delete(ctx context.Context, gvr kschema.GroupVersionResource, obje
 		Preconditions:     &metav1.Preconditions{UID: &uid},
 		PropagationPolicy: &background,
 	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+// Merge implements Server.
+func (l Live) Merge(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, metadata map[string]any) error {
+	body := map[string]any{"uid": string(object.GetUID())}
+	maps.Copy(body, metadata)
+	patch, err := json.Marshal(map[string]any{"metadata": body})
+	if err != nil {
+		return fmt.Errorf("encoding the patch: %w", err)
+	}
+	_, err = l.resource(gvr, object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: v1alpha1.FieldManager})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil
 	}

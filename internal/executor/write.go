@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kro.run/kro/graph"
 	"kro.run/kro/internal/apply"
 )
 
@@ -28,15 +29,21 @@ func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstruct
 		return nil, ctx.Err()
 	}
 	defer r.locks.lock(w.key)()
+	if w.node.Kind == graph.Patch {
+		return r.applyContribution(ctx, w)
+	}
 	members := r.Stores.Members(w.key.GVR)
 	if observed, found := members.Get(w.key.Namespace, w.key.Name); found {
-		if err := apply.Conflict(observed, r.Owner.SetID); err != nil {
+		if err := r.Owner.Conflict(observed); err != nil {
 			return nil, err
 		}
 		w.force = true
+		if in, err := r.yield(ctx, &w, observed); in || err != nil {
+			return observed, err
+		}
 	}
 	defer members.Expect(w.key.Namespace, w.key.Name)()
-	if answer, err = r.attempt(ctx, w); err != nil {
+	if answer, err = r.attempt(ctx, &w); err != nil {
 		if uncertain(err) {
 			r.Memory.doubt(r.Owner.Key(), w.key)
 		}
@@ -44,41 +51,44 @@ func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstruct
 	}
 	answer.SetManagedFields(nil)
 	members.Record(answer)
-	r.Memory.record(r.Owner.Key(), w.key, w.hash, answer)
+	r.Memory.record(r.Owner.Key(), w.slot(), w.hash, answer)
 	return answer, nil
 }
 
-func (r *run) attempt(ctx context.Context, w write) (*unstructured.Unstructured, error) {
-	if !w.force && !r.Owner.Adopt {
+func (r *run) attempt(ctx context.Context, w *write) (*unstructured.Unstructured, error) {
+	options := ApplyOptions{Manager: w.manager, Force: w.force}
+	if !w.force && !r.Owner.MayAdopt() {
 		if err := r.mayTake(ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	answer, err := r.Server.Apply(ctx, w.key.GVR, w.desired, w.force)
+	answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, options)
 	if err == nil || w.force || !isManagerConflict(err) {
 		return answer, err
 	}
 	if err := r.mayTake(ctx, w); err != nil {
 		return nil, err
 	}
-	return r.Server.Apply(ctx, w.key.GVR, w.desired, true)
+	options.Force = true
+	return r.server().Apply(ctx, w.key.GVR, w.desired, options)
 }
 
 // mayTake looks at an object that the caches do not know as kro's, live, before it is taken over.
-func (r *run) mayTake(ctx context.Context, w write) error {
-	existing, err := r.Server.Get(ctx, w.key.GVR, w.key.Namespace, w.key.Name)
+func (r *run) mayTake(ctx context.Context, w *write) error {
+	existing, err := r.server().Get(ctx, w.key.GVR, w.key.Namespace, w.key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("looking at the existing object before taking it over: %w", err)
 	}
-	if err := apply.Conflict(existing, r.Owner.SetID); err != nil {
+	if err := r.Owner.Conflict(existing); err != nil {
 		return err
 	}
-	if !r.Owner.Adopt && !isMember(existing, r.Owner.SetID) {
+	if !r.Owner.MayAdopt() && !r.Owner.Owns(existing) {
 		return &notAdoptedError{key: w.key}
 	}
+	r.cede(w, existing)
 	return nil
 }
 
@@ -94,8 +104,9 @@ func (e *notAdoptedError) Error() string {
 
 func isOwnership(err error) bool {
 	var owned *apply.OwnershipError
-	var foreign *notAdoptedError
-	return errors.As(err, &owned) || errors.As(err, &foreign)
+	var foreign *ForeignError
+	var unowned *notAdoptedError
+	return errors.As(err, &owned) || errors.As(err, &foreign) || errors.As(err, &unowned)
 }
 
 // keyedLocks are locks by object, striped so that they need no bookkeeping.

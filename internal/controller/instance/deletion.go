@@ -39,6 +39,10 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 		return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
 	}
 	if len(members) == 0 {
+		if err := p.releaseAll(ctx); err != nil {
+			p.report.Unknown(resourcesReady, "UnderDeletion", "deletion blocked: "+err.Error())
+			return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
+		}
 		return again{}, p.release(ctx)
 	}
 	wave, err := p.executor.Retire(ctx, string(p.state.uid), members, nil)

@@ -67,7 +67,7 @@ func (p *pass) cover(ctx context.Context, work *engine.Pass, reach executor.Reac
 		}
 	}
 	want.GroupKinds = slices.Collect(maps.Keys(kinds))
-	return p.manage(ctx, p.inventory().Union(want))
+	return p.manage(ctx, p.inventory().Union(want), unionOf(readContributions(p.instance), reach.Contributions))
 }
 
 // wanted is the inventory after a pass: exactly what the nodes want when the pass was clean and nothing is on its way
@@ -76,6 +76,9 @@ func (p *pass) wanted(outcome engine.Outcome, retiring []executor.Member) apply.
 	exact := apply.Inventory{ID: p.owner().SetID}
 	kinds, namespaces := map[kschema.GroupKind]bool{}, map[string]bool{}
 	for _, n := range outcome.Nodes {
+		if n.Node.Kind != graph.Template {
+			continue
+		}
 		for _, d := range n.Desired {
 			kinds[n.Node.GVK.GroupKind()] = true
 			if d.Identity.Namespace != "" {
@@ -104,9 +107,13 @@ func (p *pass) additional(namespaces map[string]bool) []string {
 
 // manage brings finalizer, labels and inventory of the instance to what they should be, in one patch, and only when
 // something is missing. The UID makes the patch fail instead of creating the instance anew when it has just gone.
-func (p *pass) manage(ctx context.Context, inventory apply.Inventory) error {
+func (p *pass) manage(ctx context.Context, inventory apply.Inventory, contributions []executor.Contribution) error {
 	labels, annotations := p.parentMetadata(inventory)
-	if p.managed(labels, annotations) {
+	noted := writeContributions(contributions)
+	if noted != "" {
+		annotations[v1alpha1.PatchContributionsAnnotation] = noted
+	}
+	if p.managed(labels, annotations) && p.instance.GetAnnotations()[v1alpha1.PatchContributionsAnnotation] == noted {
 		return nil
 	}
 	metadata := map[string]any{

@@ -96,7 +96,7 @@ func (p *pass) suspended() bool {
 // suspend leaves everything as it is, but for the finalizer of an instance that has none: its deletion must be noticed.
 func (p *pass) suspend(ctx context.Context) (again, error) {
 	if !slices.Contains(p.instance.GetFinalizers(), v1alpha1.Finalizer) {
-		if err := p.manage(ctx, p.inventory()); err != nil {
+		if err := p.manage(ctx, p.inventory(), readContributions(p.instance)); err != nil {
 			return p.unmanaged(ctx, err)
 		}
 	}
@@ -117,7 +117,9 @@ func (p *pass) unmanaged(ctx context.Context, err error) (again, error) {
 
 // converge applies what the program wants, prunes what it no longer wants, and tells how it went.
 func (p *pass) converge(ctx context.Context, program *graph.Program) (again, error) {
-	work := engine.Begin(program, p.instance.Object, engine.Options{MaxCollectionSize: p.Options.MaxCollectionSize})
+	work := engine.Begin(program, p.instance.Object, engine.Options{
+		MaxCollectionSize: p.Options.MaxCollectionSize, Previous: p.previous,
+	})
 	request := executor.Request{
 		Pass: work, Owner: p.owner(), Stores: p.stores, Trusted: p.trusted(),
 		Cover: func(ctx context.Context, reach executor.Reach) error { return p.cover(ctx, work, reach) },
@@ -131,8 +133,10 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	p.state.brake.note(p.Clock.Now(), done.Sent)
 
 	retiring, pruneErr := p.prune(ctx, outcome, done)
+	contributions, releaseErr := p.releaseUnwanted(ctx, outcome)
+	pruneErr = errors.Join(pruneErr, releaseErr)
 	outcome.Prunable = outcome.Prunable && pruneErr == nil
-	if err := p.manage(ctx, p.wanted(outcome, retiring)); err != nil {
+	if err := p.manage(ctx, p.wanted(outcome, retiring), contributions); err != nil {
 		return p.unmanaged(ctx, err)
 	}
 	p.report.True(instanceManaged, "Managed", managedMessage)
@@ -229,8 +233,8 @@ func (p *pass) resources(kinds []kschema.GroupKind) ([]kschema.GroupVersionResou
 	return out, nil
 }
 
-func (p *pass) owner() executor.Owner {
-	return executor.Owner{
+func (p *pass) owner() executor.Instance {
+	return executor.Instance{
 		GVK: p.kind.gvk, Namespace: p.instance.GetNamespace(), Name: p.instance.GetName(), UID: p.instance.GetUID(),
 		SetID:   apply.SetID(p.instance.GetName(), p.instance.GetNamespace(), p.kind.gvk.Kind, p.kind.gvk.Group),
 		Version: version.Label(),
