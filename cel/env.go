@@ -43,7 +43,7 @@ var base = sync.OnceValues(func() (*baseEnv, error) {
 		k8slibrary.Quantity(),
 		k8slibrary.IP(),
 		k8slibrary.CIDR(),
-		k8slibrary.SemverLib(),
+		k8slibrary.SemverLib(k8slibrary.SemverVersion(1)), // without a version it is 0, which cannot normalise
 	}
 	opts = append(opts, library.Functions(library.Codec{Encode: ToJSON, Decode: plain})...)
 	env, err := celgo.NewEnv(opts...)

@@ -50,6 +50,7 @@ var results = []struct{ source, want string }{
 	{`string(ip.isCanonical('2001:db8:0:0::1')) + string(ip('0.0.0.0').isUnspecified()) + string(ip('169.254.1.1').isLinkLocalUnicast()) + string(ip('8.8.8.8').isGlobalUnicast())`, `falsetruetruetrue`},
 	{`string(cidr('10.0.0.0/8').containsIP('10.1.2.3')) + string(cidr('10.0.0.0/8').containsCIDR('11.0.0.0/16')) + string(cidr('10.1.2.3/8').prefixLength()) + ' ' + string(cidr('10.1.2.3/8').masked()) + ' ' + string(cidr('10.1.2.3/8').ip()) + ' ' + string(isCIDR('10.0.0.0/33'))`, `truefalse8 10.0.0.0/8 10.1.2.3 false`},
 	{`string(semver('1.10.0').isGreaterThan(semver('1.9.9'))) + string(semver('1.2.3-rc.1').compareTo(semver('1.2.3'))) + string(semver('4.5.6').major()) + string(semver('4.5.6').minor()) + string(semver('4.5.6').patch())`, `true-1456`},
+	{`string(isSemver("v1.2")) + string(isSemver("v1.2", true)) + string(semver("v1.2", true).minor())`, `falsetrue2`},
 	// kro's functions
 	{`random.seededString(20, 'abc')`, `r6qfjs5dr6qfjs5dr6qf`},
 	{`random.seededString(5, 'other seed')`, `j3m83`},
