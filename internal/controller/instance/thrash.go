@@ -61,7 +61,10 @@ func (b *brake) note(now time.Time, sent []executor.Sent) {
 			b.driver = fmt.Sprintf("%s was rewritten %d times in %s; %s", executor.Describe(s.Desired), len(r.times), rewriteWindow, driver(s, r.last))
 			braked = true
 		}
-		r.last = s.Desired
+		// What was sent is kept only once an object looks suspicious: nearly all are sent once.
+		if r.last = nil; len(r.times) > rewriteBudget/2 {
+			r.last = s.Desired
+		}
 	}
 	for key, r := range b.rewrites {
 		if r.times = recent(r.times, now); len(r.times) == 0 {
