@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kro.run/kro/internal/conditions"
 	"kro.run/kro/internal/programs"
 	"kro.run/kro/internal/revision"
@@ -27,7 +29,7 @@ func (c *Controller) check(_ context.Context, p *pass) error {
 		p.True(graphAccepted, reasonValid, messageValid)
 	case p.document.Err != nil:
 		// Nothing has been found out, so a verdict about this very spec stands.
-		if stands, _ := p.Get(graphAccepted); stands.ObservedGeneration != p.rgd.Generation || stands.Reason == "" {
+		if stands, _ := p.Get(graphAccepted); stands.ObservedGeneration != p.rgd.Generation || stands.Status == metav1.ConditionUnknown {
 			p.Unknown(graphAccepted, reasonSchemaUnknown, conditions.Short(p.document.Error()))
 		}
 	default:

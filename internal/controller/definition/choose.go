@@ -19,8 +19,10 @@ func (c *Controller) choose(_ context.Context, p *pass) error {
 	if newest := p.lineage.latest(); newest != nil {
 		hashes = append(hashes, p.hashOf(newest))
 	}
-	if p.chosen != nil {
-		hashes = append(hashes, p.chosen.hash)
+	for _, used := range []*offer{p.chosen, p.memory.served} {
+		if used != nil {
+			hashes = append(hashes, used.hash)
+		}
 	}
 	c.Programs.Retain(p.rgd.Name, hashes...)
 	return nil

@@ -43,6 +43,9 @@ type world struct {
 	writes []string
 	// bad are ids of resources that do not compile now.
 	bad map[string]bool
+	// unreachable: the kinds cannot be asked for. compiled is what compiled before.
+	unreachable bool
+	compiled    map[programs.Key]*graph.Program
 
 	crds      map[string]*apiextensionsv1.CustomResourceDefinition
 	hold      bool             // new CRDs are not established
@@ -101,14 +104,17 @@ func newWorld(t *testing.T) *world {
 
 // restart is a new process: nothing is remembered.
 func (w *world) restart() {
-	w.served = map[string]instance.Definition{}
+	w.served, w.compiled = map[string]instance.Definition{}, map[programs.Key]*graph.Program{}
 	w.controller = New(Deps{
 		Client: w.client, Live: w.client, Programs: w, Instances: w, Catalog: w, CRDs: crds{w}, Log: logr.Discard(), Clock: w.clock, Options: w.options,
 	})
 }
 
 // Compile implements Programs.
-func (w *world) Compile(_ programs.Key, spec *v1alpha1.ResourceGraphDefinitionSpec) programs.Result {
+func (w *world) Compile(key programs.Key, spec *v1alpha1.ResourceGraphDefinitionSpec) programs.Result {
+	if w.unreachable {
+		return programs.Result{Program: w.compiled[key], Err: errUnreachable}
+	}
 	if spec.Schema == nil {
 		return programs.Result{Diagnostics: graph.Diagnostics{{Message: "spec.schema is required"}}}
 	}
@@ -133,6 +139,7 @@ func (w *world) Compile(_ programs.Key, spec *v1alpha1.ResourceGraphDefinitionSp
 		}}},
 	}
 	program.Instance = &graph.Instance{Resource: kschema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: names.Plural}, CRD: made}
+	w.compiled[key] = program
 	return programs.Result{Program: program}
 }
 

@@ -91,7 +91,11 @@ func (c *Controller) read(ctx context.Context, name string) (*v1alpha1.ResourceG
 	return rgd, nil
 }
 
+// open begins a pass. A definition that was deleted and made again before anybody looked is another one, perhaps of another kind.
 func (c *Controller) open(rgd *v1alpha1.ResourceGraphDefinition) *pass {
+	if served := c.memory(rgd.Name).served; served != nil && served.uid != rgd.UID {
+		c.forget(rgd.Name)
+	}
 	return &pass{
 		rgd:    rgd,
 		stored: rgd.DeepCopy(),

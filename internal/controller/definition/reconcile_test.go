@@ -461,6 +461,42 @@ func TestDeletionOfWhatNeverWorked(t *testing.T) {
 	}
 }
 
+func TestRecreatedWhileNobodyLooked(t *testing.T) {
+	w := newWorld(t)
+	w.apply(definition("shop", "one"))
+	w.settle("shop")
+	rgd := w.get("shop")
+	rgd.UID = "another"
+	if err := w.client.Update(context.Background(), rgd); err != nil {
+		t.Fatal(err)
+	}
+	w.settle("shop")
+	equal(t, "the old one is withdrawn", []string{"shop"}, w.withdrawn)
+	equal(t, "the new one is served", types.UID("another"), w.served["shop"].UID)
+}
+
+func TestClusterCannotBeAsked(t *testing.T) {
+	w := newWorld(t)
+	w.unreachable = true
+	w.apply(definition("shop", "one"))
+	_, _, err := w.reconcile("shop")
+	if !errors.Is(err, errUnreachable) {
+		t.Errorf("error %v, want one that brings a retry", err)
+	}
+	equal(t, graphAccepted, "Unknown/SchemaUnavailable@1 unreachable", w.condition("shop", graphAccepted))
+	w.unreachable = false
+	w.settle("shop")
+	equal(t, "once it can", "True/Ready@1 ", w.condition("shop", ready))
+
+	w.unreachable = true
+	_, writes, err := w.reconcile("shop")
+	if !errors.Is(err, errUnreachable) {
+		t.Errorf("error %v, want one that brings a retry", err)
+	}
+	equal(t, "a verdict that stands is not touched", 0, len(writes))
+	equal(t, "what runs goes on", 1, w.served["shop"].Revision)
+}
+
 func TestRecreatedDefinitionTakesItsRevisionOver(t *testing.T) {
 	w := newWorld(t)
 	w.apply(definition("shop", "one"))
