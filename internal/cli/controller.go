@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -51,6 +53,8 @@ func RunController(ctx context.Context, cfg *rest.Config, options Options, log l
 	cfg.QPS, cfg.Burst = options.qps()
 	cfg.Wrap(waitForStorage)
 
+	collectOften()
+
 	setup := log.WithName("setup")
 	if err := requireCRDs(ctx, cfg, setup); err != nil {
 		return err
@@ -65,6 +69,17 @@ func RunController(ctx context.Context, cfg *rest.Config, options Options, log l
 	}
 	setup.Info("Stopped")
 	return nil
+}
+
+// gcPercent is how much garbage may gather, in percent of what is in use. What the controller keeps is small beside what passes through it: half of Go's
+// default saves a tenth of the resident memory, and the processor time is not measurably more (docs/design/performance.md).
+const gcPercent = 50
+
+// collectOften tunes the garbage collector, unless whoever runs the process has.
+func collectOften() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }
 
 // tellWithoutEffect names once what was set and changes nothing.

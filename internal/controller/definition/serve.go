@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/graph"
 	"kro.run/kro/internal/conditions"
 	"kro.run/kro/internal/controller/instance"
 )
@@ -16,6 +17,11 @@ func (c *Controller) serve(ctx context.Context, p *pass) error {
 	}
 	definition := instance.Definition{Name: p.rgd.Name, UID: p.rgd.UID, Adopt: p.rgd.Annotations[v1alpha1.AdoptAnnotation]}
 	if p.chosen == nil {
+		kind, named := graph.KindOf(&p.rgd.Spec)
+		if _, exists := c.Catalog.CRD(kind.Resource.Resource + "." + kind.Resource.Group); !named || !exists {
+			return nil // nothing was ever served, so there are no instances to tell
+		}
+		definition.Kind = kind
 		definition.Reason = conditions.Short(fmt.Sprintf("no revision of ResourceGraphDefinition %s compiles: %s", p.rgd.Name, p.without))
 		return c.Instances.Serve(ctx, definition)
 	}

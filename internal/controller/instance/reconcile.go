@@ -78,7 +78,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again, error) {
 		return again{}, err
 	}
 	// A graph that rewrites its own input waits for its next turn.
-	if wait := p.state.brake.held(c.Clock.Now(), instance.GetGeneration()); wait > 0 {
+	if wait := p.state.brake.held(c.Clock.Now(), instance.GetGeneration(), snapshot.definition.Revision); wait > 0 {
 		return again{after: wait}, nil
 	}
 	return p.converge(ctx, program)

@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,8 @@ import (
 type Definition struct {
 	Name string
 	UID  types.UID
+	// Kind is the kind of the instances. It may be left out when there is a Program.
+	Kind graph.InstanceKind
 	// Program is what instances run; nil when nothing compiled, then Reason says why.
 	Program  *graph.Program
 	Revision int64
@@ -44,11 +47,14 @@ const servePatience = 5 * time.Second
 // Serve keeps the instances of a definition in the state that its Program says. It may be called as often as one likes:
 // the instances are woken only when something changed. It fails when the instances cannot be watched.
 func (c *Controller) Serve(ctx context.Context, d Definition) error {
-	if d.Program == nil {
-		c.serveReason(d)
-		return nil
+	if d.Program != nil {
+		i := d.Program.Instance
+		d.Kind = graph.InstanceKind{GVK: i.GVK, Resource: i.Resource, Namespaced: i.Namespaced}
 	}
-	gvr := d.Program.Instance.Resource
+	gvr := d.Kind.Resource
+	if gvr.Resource == "" {
+		return fmt.Errorf("definition %s names no kind to serve", d.Name)
+	}
 	c.mu.Lock()
 	k := c.kinds[gvr]
 	if k != nil && k.definition == d && k.settled {
@@ -56,7 +62,7 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 		return k.store.Err()
 	}
 	if k == nil {
-		k = &kind{source: instanceSource(gvr), gvk: d.Program.Instance.GVK, namespaced: d.Program.Instance.Namespaced}
+		k = &kind{source: instanceSource(gvr), gvk: d.Kind.GVK, namespaced: d.Kind.Namespaced}
 		k.store = c.Caches.Ensure(k.source, definitionOwner(d.Name), c.instanceChanged)
 		c.kinds[gvr] = k
 		metrics.HandlerAttached()
@@ -68,23 +74,13 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 	for _, member := range memberResources(d.Program) {
 		c.Caches.EnsureFor(memberSource(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
 	}
-	if err := c.await(ctx, k.store); err != nil {
-		return err
+	if d.Program != nil {
+		if err := c.await(ctx, k.store); err != nil {
+			return err
+		}
 	}
 	go c.settle(gvr, d)
 	return nil
-}
-
-// serveReason takes the Program away from a kind that is served, because none compiles any more.
-func (c *Controller) serveReason(d Definition) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for gvr, k := range c.kinds {
-		if k.definition.Name == d.Name && k.definition != d {
-			k.definition = d
-			c.wakeAll(gvr, k)
-		}
-	}
 }
 
 // await waits until the instances have been listed once, or until it is clear that they cannot be.
@@ -112,6 +108,18 @@ func (c *Controller) await(ctx context.Context, store executor.Store) error {
 // up: what depends on it says so in its condition.
 func (c *Controller) settle(gvr kschema.GroupVersionResource, d Definition) {
 	deadline := c.Clock.After(servePatience)
+	c.mu.Lock()
+	served := c.kinds[gvr]
+	c.mu.Unlock()
+	if served == nil {
+		return // withdrawn meanwhile
+	}
+	select {
+	case <-served.store.Done():
+	case <-deadline:
+	case <-c.stopped:
+		return
+	}
 	for _, member := range memberResources(d.Program) {
 		store := c.Caches.EnsureFor(memberSource(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
 		select {
@@ -207,6 +215,9 @@ func memberSource(gvr kschema.GroupVersionResource) watch.Source {
 // memberResources are the resources of the objects that a program creates, each once.
 func memberResources(p *graph.Program) []kschema.GroupVersionResource {
 	var out []kschema.GroupVersionResource
+	if p == nil {
+		return nil
+	}
 	seen := map[kschema.GroupVersionResource]bool{}
 	for _, n := range p.Nodes {
 		if n.Kind == graph.Template && !seen[n.Resource] {

@@ -15,7 +15,8 @@ import (
 // A graph may rewrite its own input: a template that reads what its own object changes, or another controller that
 // changes back what the template wants. Such an instance would go on for ever, at full speed. The guard lets an object
 // be rewritten a number of times in a window; after that the instance is slowed down, and its condition names the object
-// and the field. An edit of the instance lifts the brake at once.
+// and the field. An edit of the instance, or of
+// its definition, lifts the brake at once.
 const (
 	rewriteBudget = 12
 	rewriteWindow = 30 * time.Second
@@ -26,6 +27,7 @@ const (
 type brake struct {
 	rewrites   map[executor.Key]*rewrites
 	generation int64
+	revision   int64
 	until      time.Time
 	delay      time.Duration
 	driver     string
@@ -37,9 +39,9 @@ type rewrites struct {
 }
 
 // held tells how long the instance has to wait still.
-func (b *brake) held(now time.Time, generation int64) time.Duration {
-	if b.generation != generation {
-		*b = brake{generation: generation}
+func (b *brake) held(now time.Time, generation, revision int64) time.Duration {
+	if b.generation != generation || b.revision != revision {
+		*b = brake{generation: generation, revision: revision}
 	}
 	return b.until.Sub(now)
 }
