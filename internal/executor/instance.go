@@ -2,7 +2,6 @@ package executor
 
 import (
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,7 +43,7 @@ func (o Instance) Conflict(existing *unstructured.Unstructured) error {
 	if err := apply.Conflict(existing, o.SetID); err != nil {
 		return err
 	}
-	return foreignGraph(existing, o.UID)
+	return ForeignGraph(existing, o.UID)
 }
 
 // Owns implements Owner.
@@ -54,9 +53,7 @@ func (o Instance) Owns(existing *unstructured.Unstructured) bool { return isMemb
 func (o Instance) MayAdopt() bool { return o.Adopt }
 
 // Reclaims implements Owner.
-func (o Instance) Reclaims(manager string) bool {
-	return strings.HasPrefix(manager, patchManagersOf(o.UID))
-}
+func (o Instance) Reclaims(manager string) bool { return IsPatchManagerOf(o.UID, manager) }
 
 // Dress implements Owner.
 func (o Instance) Dress(node *graph.Node, item, size int, desired engine.Desired) *unstructured.Unstructured {

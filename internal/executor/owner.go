@@ -40,8 +40,8 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("field manager conflict: %s belongs to %s, so it is left alone", e.Object, e.Owner)
 }
 
-// foreignGraph is the Graph that an object belongs to, if it is another than the one with that UID.
-func foreignGraph(existing *unstructured.Unstructured, uid UID) error {
+// ForeignGraph gives a *ForeignError for an object that belongs to a Graph, unless that is the one with the UID.
+func ForeignGraph(existing *unstructured.Unstructured, uid UID) error {
 	labels := existing.GetLabels()
 	id := labels[v1alpha1.InstanceIDLabel]
 	if labels[v1alpha1.OwnedLabel] != "true" || id == "" || UID(id) == uid || labels[v1alpha1.InstanceKindLabel] != v1alpha1.GraphKind ||
