@@ -14,26 +14,11 @@ import (
 // The types of expressions: each is compiled once in the environment that it sees, and its type is held against what its
 // place takes.
 
-// scope is a set of variables that expressions are compiled in.
-type scope struct {
-	env *cel.Env
-}
-
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// checkTypes compiles the expressions of all nodes, in topological order as far as there is one.
+// checkTypes compiles the expressions of all nodes, in topological order as far as there is one: what a node computes is
+// typed before others read it.
 func (c *compiler) checkTypes() {
-	c.step = "typing the variables"
-	env, err := cel.NewEnv(c.types, c.variables()...)
-	if err == nil && c.env.CostLimit > 0 {
-		env = env.WithCostLimit(c.env.CostLimit)
-	}
-	if err != nil {
-		c.report(place{node: apiPlace, field: fieldNames}, Diagnostic{Code: CodeInternal,
-			Message: "failed to create typed CEL environment: " + err.Error()})
-		return
-	}
-	c.scope = &scope{env: env}
 	for _, i := range c.order {
 		c.checkNode(c.drafts[i])
 	}
@@ -44,57 +29,33 @@ func (c *compiler) checkTypes() {
 	}
 }
 
-// variables are schema and all nodes.
-func (c *compiler) variables() []cel.Variable {
-	variables := []cel.Variable{{Name: "schema", Type: celgo.DynType}}
-	if c.api != nil && c.api.schema != nil {
-		variables[0].Type = c.types.Declare("schema", c.api.schema)
-	}
-	for _, d := range c.drafts {
-		id := d.src.ID
-		if c.byID[id] != d || !identifier.MatchString(id) || reservedWords[id] {
-			continue // told already, and nothing can refer to it
-		}
-		t := c.objectType(d)
-		if d.node.Kind == Selection || len(d.src.ForEach) > 0 {
-			t = celgo.ListType(t)
-		}
-		variables = append(variables, cel.Variable{Name: id, Type: t})
-	}
-	return variables
-}
-
 // objectType is the type of one object of a node.
 func (c *compiler) objectType(d *draft) *celgo.Type {
-	if d.kind == nil {
+	if d.node.Schema == nil {
 		return celgo.DynType
 	}
-	return c.types.Declare(d.src.ID, d.kind.Schema)
-}
-
-// extend adds variables to the shared scope.
-func (c *compiler) extend(variables ...cel.Variable) (*scope, error) {
-	env, err := c.scope.env.With(variables...)
-	if err != nil {
-		return nil, err
-	}
-	return &scope{env: env}, nil
+	return c.types.Declare(d.src.ID, d.node.Schema)
 }
 
 func (c *compiler) checkNode(d *draft) {
-	c.step = fmt.Sprintf("checking the types of resource %q", d.src.ID)
+	c.step = fmt.Sprintf("checking the types of %s %q", d.noun, d.name)
 	iterators := map[string]*celgo.Type{}
 	for _, name := range d.iterators {
 		iterators[name] = celgo.DynType
 	}
 	local := &localScopes{compiler: c, draft: d, iterators: iterators}
-	for _, s := range d.sites { // forEach expressions come first
+	typed := false
+	for _, s := range d.sites { // forEach expressions come first, those of readyWhen last
+		if s.role == roleReadyWhen && !typed {
+			c.typeNode(d)
+			typed = true
+		}
 		if s.bad {
 			continue
 		}
-		sc, err := local.of(s)
+		env, err := local.of(s)
 		if err == nil {
-			s.expr, err = sc.env.CompileParsed(s.parsed, s.role.use())
+			s.expr, err = env.CompileParsed(s.parsed, s.role.use())
 		}
 		if err != nil {
 			s.bad = true
@@ -109,6 +70,9 @@ func (c *compiler) checkNode(d *draft) {
 			s.value.expr = s.expr
 		}
 	}
+	if !typed {
+		c.typeNode(d)
+	}
 }
 
 // localScopes are the scopes that only one node has, made when an expression needs them: most need none.
@@ -117,30 +81,34 @@ type localScopes struct {
 	draft     *draft
 	iterators map[string]*celgo.Type
 
-	withIterators, withEach *scope
+	withIterators, withEach *cel.Env
 }
 
-func (l *localScopes) of(s *site) (*scope, error) {
+func (l *localScopes) of(s *site) (*cel.Env, error) {
+	shared, err := l.compiler.scopeOf(s.frame)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case s.role == roleReadyWhen && slices.Contains(s.references, "each"):
-		return once(&l.withEach, func() (*scope, error) {
-			return l.compiler.extend(cel.Variable{Name: "each", Type: l.compiler.objectType(l.draft)})
+		return once(&l.withEach, func() (*cel.Env, error) {
+			return shared.With(cel.Variable{Name: "each", Type: l.compiler.objectType(l.draft)})
 		})
-	case s.role == roleTemplate && slices.ContainsFunc(s.references, func(name string) bool { return l.iterators[name] != nil }):
-		return once(&l.withIterators, func() (*scope, error) {
+	case s.role.seesIterators() && slices.ContainsFunc(s.references, func(name string) bool { return l.iterators[name] != nil }):
+		return once(&l.withIterators, func() (*cel.Env, error) {
 			var variables []cel.Variable
 			for _, name := range sortedKeys(l.iterators) {
-				if identifier.MatchString(name) && !reservedWords[name] && l.compiler.byID[name] == nil {
+				if identifier.MatchString(name) && !l.compiler.reserved(name) && l.compiler.find(s.frame, name) == nil {
 					variables = append(variables, cel.Variable{Name: name, Type: l.iterators[name]})
 				}
 			}
-			return l.compiler.extend(variables...)
+			return shared.With(variables...)
 		})
 	}
-	return l.compiler.scope, nil
+	return shared, nil
 }
 
-func once(kept **scope, build func() (*scope, error)) (*scope, error) {
+func once(kept **cel.Env, build func() (*cel.Env, error)) (*cel.Env, error) {
 	if *kept != nil {
 		return *kept, nil
 	}
@@ -151,12 +119,12 @@ func once(kept **scope, build func() (*scope, error)) (*scope, error) {
 
 // reportCompile tells that an expression cannot be compiled.
 func (c *compiler) reportCompile(d *draft, s *site, err error) {
-	attempt := fmt.Sprintf("failed to validate resource %q: ", d.src.ID)
+	attempt := fmt.Sprintf("failed to validate %s %q: ", d.noun, d.name)
 	switch s.role {
 	case roleForEach:
-		attempt += fmt.Sprintf("node %q: forEach iterator %q: ", d.src.ID, s.iterator)
+		attempt += fmt.Sprintf("node %q: forEach iterator %q: ", d.name, s.iterator)
 	case roleIncludeWhen, roleReadyWhen:
-		attempt += fmt.Sprintf("failed to type-check %s expression %q in resource %q: ", s.role, s.text, d.src.ID)
+		attempt += fmt.Sprintf("failed to type-check %s expression %q in %s %q: ", s.role, s.text, d.noun, d.name)
 	default:
 		attempt += fmt.Sprintf("failed to compile template expression %q at path %q: ", s.text, s.path)
 	}
@@ -176,25 +144,35 @@ func (c *compiler) reportExpression(at place, attempt string, err error) {
 // checkResult holds the type of a compiled expression against what its place takes.
 func (c *compiler) checkResult(d *draft, s *site) {
 	t := s.expr.Type()
-	attempt := fmt.Sprintf("failed to validate resource %q: ", d.src.ID)
+	attempt := fmt.Sprintf("failed to validate %s %q: ", d.noun, d.name)
 	refuse := func(message, hint string) {
 		s.bad = true
 		c.report(s.at, Diagnostic{Code: CodeType, Message: attempt + message, Hint: hint})
 	}
 	switch s.role {
 	case roleForEach:
-		if _, err := s.expr.ListElement(); err != nil {
-			refuse(fmt.Sprintf("node %q: forEach iterator %q %s", d.src.ID, s.iterator, err), listHint(t))
+		if _, err := s.expr.ListElement(); err != nil && !c.mayBeList(t) {
+			refuse(fmt.Sprintf("node %q: forEach iterator %q %s", d.name, s.iterator, err), listHint(t))
 		}
 	case roleIncludeWhen, roleReadyWhen:
 		if err := s.expr.BoolResult(); err != nil {
-			refuse(fmt.Sprintf("%s expression %q in resource %q %s", s.role, s.text, d.src.ID, err), boolHint(t))
+			refuse(fmt.Sprintf("%s expression %q in %s %q %s", s.role, s.text, d.noun, d.name, err), boolHint(t))
+		}
+	case roleDefinition:
+		if _, err := c.types.Result(t); err != nil {
+			refuse(fmt.Sprintf("value %q of %s %q cannot be kept: expression %q: %s", s.path, d.noun, d.name, s.text, err), "convert it: string(…)")
 		}
 	default:
 		if err := c.fits(s, d.src.ID+"."+s.path); err != nil {
-			refuse(fmt.Sprintf("type mismatch in resource %q at path %q: expression %q %s", d.src.ID, s.path, s.text, err), assignHint(err))
+			refuse(fmt.Sprintf("type mismatch in %s %q at path %q: expression %q %s", d.noun, d.name, s.path, s.text, err), assignHint(err))
 		}
 	}
+}
+
+// mayBeList lets what is not known stand for a list in a Graph, where values of computed kinds have no types. In a
+// definition everything that is a list can be known to be one.
+func (c *compiler) mayBeList(t *celgo.Type) bool {
+	return c.src.Door == GraphDoor && t.Kind() == celgo.DynKind
 }
 
 // fits tells whether an expression may fill its field, looking into literals that it spells out. An expression that is

@@ -17,12 +17,11 @@ import (
 //
 // Phases follow each other, and each takes what the one before has left in order: names; the API and its schema; the
 // form of every node, its kind and its literals; the names in expressions, and with them the graph; the types of
-// expressions; status and conditions. A node that fails a phase is left out of the next ones, and to others it is of
+// expressions, and with them those of computed values; status and conditions. A node that fails a phase is left out of the next ones, and to others it is of
 // unknown type, so one mistake is told once.
 func Compile(src Source, env Env) (program *Program, diagnostics Diagnostics) {
 	c := &compiler{
 		src: src, env: env, types: cel.NewTypes(),
-		byID:   map[string]*draft{},
 		kinds:  map[kschema.GroupVersionKind]lookup{},
 		parsed: map[string]parseResult{},
 	}
@@ -50,7 +49,7 @@ type compiler struct {
 
 	api    *apiDraft
 	drafts []*draft
-	byID   map[string]*draft
+	frames []*frame
 	kinds  map[kschema.GroupVersionKind]lookup
 
 	edges  [][]int
@@ -58,8 +57,6 @@ type compiler struct {
 	status *statusDraft
 
 	parsed map[string]parseResult
-	// scope is the environment that all expressions share; iterators and each are added to it where they are needed.
-	scope *scope
 }
 
 func (c *compiler) run() {
@@ -70,13 +67,13 @@ func (c *compiler) run() {
 	c.step = "building the API"
 	c.readAPI()
 	for _, d := range c.drafts {
-		c.step = fmt.Sprintf("reading resource %q", d.src.ID)
+		c.step = fmt.Sprintf("reading %s %q", d.noun, d.name)
 		c.readNode(d)
 	}
 	c.step = "reading the status"
 	c.readStatus()
 	for _, d := range c.drafts {
-		c.step = fmt.Sprintf("resolving the names in resource %q", d.src.ID)
+		c.step = fmt.Sprintf("resolving the names in %s %q", d.noun, d.name)
 		c.resolveNames(d)
 	}
 	c.step = "building the dependency graph"
@@ -90,22 +87,16 @@ func (c *compiler) run() {
 
 // start makes a draft of every node.
 func (c *compiler) start() {
-	if c.src.API == nil {
+	switch {
+	case c.src.Door == GraphDoor && len(c.src.Nodes) == 0:
+		c.reportAPI(fieldNames, c.src.root(), Diagnostic{Code: CodeShape, Message: "a graph must have at least one node"})
+	case c.src.Door == DefinitionDoor && c.src.API == nil:
 		c.reportAPI(fieldNames, "spec.schema", Diagnostic{Code: CodeShape,
 			Message: "failed to validate resourcegraphdefinition: there is no schema",
 			Hint:    "declare at least kind and apiVersion under spec.schema"})
 	}
-	for i, n := range c.src.Nodes {
-		path := joinIndex("spec.resources", i)
-		if n == nil {
-			c.report(place{node: i, path: path}, Diagnostic{Code: CodeShape,
-				Message: "failed to validate resourcegraphdefinition: the resource is null", Hint: "remove the empty list entry"})
-			n = &NodeSource{}
-			c.drafts = append(c.drafts, &draft{src: n, index: i, path: path, node: &Node{Index: i}, void: true})
-			continue
-		}
-		c.drafts = append(c.drafts, &draft{src: n, index: i, path: path, node: &Node{ID: n.ID, Index: i}})
-	}
+	c.frames = []*frame{{parent: -1, names: map[string]*draft{}}}
+	c.expand(0, c.src.Nodes, c.src.root())
 }
 
 func (c *compiler) clusterScoped() bool {
@@ -117,13 +108,16 @@ func (c *compiler) program() *Program {
 	c.step = "assembling the program"
 	p := &Program{
 		Name:          c.src.Name,
-		Instance:      c.instance(),
+		Namespace:     c.src.Namespace,
 		Order:         c.order,
 		Status:        c.status.projection,
 		HasConditions: c.status.hasConditions,
 		Kinds:         map[kschema.GroupVersionKind]string{},
 		Types:         c.types,
-		Frames:        []Frame{{Parent: -1, Node: -1, Names: make(map[string]int, len(c.drafts))}},
+		Frames:        c.programFrames(),
+	}
+	if c.src.API != nil {
+		p.Instance = c.instance()
 	}
 	for _, s := range c.status.conditions {
 		p.Conditions = append(p.Conditions, s.expr)
@@ -135,11 +129,13 @@ func (c *compiler) program() *Program {
 		n := d.node
 		n.Dependencies, n.Dependents, n.ApplyOrder = c.edges[i], dependents[i], numbers[i]
 		n.IncludeDependencies = sortedIndexes(d.include)
+		n.Conditional, n.Deferred = without(d.dependencies, d.firm), without(d.deferred, d.dependencies)
 		n.Collection = n.Collection || len(d.src.ForEach) > 0
 		d.place()
 		p.Nodes = append(p.Nodes, n)
-		n.Path = n.ID
-		p.Frames[0].Names[n.ID] = i
+		if d.kind == nil {
+			continue
+		}
 		p.Kinds[n.GVK] = d.kind.Fingerprint
 		if gk := n.GVK.GroupKind(); n.Kind == Template && !slices.Contains(p.GroupKinds, gk) {
 			p.GroupKinds = append(p.GroupKinds, gk)

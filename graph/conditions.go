@@ -42,21 +42,21 @@ func (c *compiler) readConditionList(declared any) {
 
 func (c *compiler) resolveCondition(s *site) bool {
 	attempt := fmt.Sprintf("%scondition %q: ", buildingConditions, s.text)
-	return c.read(s, attempt) && c.checkScope(s, c.visible, func(problem string) string { return attempt + problem })
+	return c.read(s, attempt) && c.checkScope(s, c.visible(0), func(problem string) string { return attempt + problem })
 }
 
 // checkConditions compiles the entries, and checks them against each other.
 func (c *compiler) checkConditions() {
-	if c.scope == nil {
-		return
-	}
 	entries := make([]*cel.Expression, len(c.status.conditions))
 	for i, s := range c.status.conditions {
 		if s.bad {
 			continue
 		}
-		var err error
-		if s.expr, err = c.scope.env.CompileParsed(s.parsed, s.role.use()); err != nil {
+		env, err := c.scopeOf(0)
+		if err == nil {
+			s.expr, err = env.CompileParsed(s.parsed, s.role.use())
+		}
+		if err != nil {
 			s.bad = true
 			c.reportExpression(s.at, buildingConditions, err)
 		}

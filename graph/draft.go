@@ -15,9 +15,15 @@ import (
 type draft struct {
 	src   *NodeSource
 	index int
-	// path is the place of the node in the document.
-	path string
-	node *Node
+	// frame is the index of the frame that the node is in.
+	frame int
+	// path is the place of the node in the document; name is its id, qualified by those of the inline graphs around it;
+	// noun is what the author calls it.
+	path, name, noun string
+	node             *Node
+	// ref is what the node reads, nil when it reads nothing; refField is where the document says so.
+	ref      *RefSource
+	refField string
 	// void marks an entry of the document that holds nothing; it is only there to keep its number.
 	void bool
 	// kind is nil while it is not known, and stays nil when it cannot be: then nothing is said about the fields of the
@@ -29,12 +35,18 @@ type draft struct {
 	badIterators []string
 	// sites are all expressions of the node, in document order.
 	sites []*site
-	// dependencies are the nodes referred to; include those that includeWhen refers to.
-	dependencies, include map[int]bool
+	// dependencies are the nodes referred to; include those that includeWhen refers to, and firm those that are needed
+	// whichever branch a ternary takes. Those of deferred are referred to in defer(…).
+	dependencies, include, firm, deferred map[int]bool
 }
 
 // attempt begins the messages about the form of a node.
-func (d *draft) attempt() string { return fmt.Sprintf("failed to build resource %q: ", d.src.ID) }
+func (d *draft) attempt() string {
+	if d.noun == "node" {
+		return fmt.Sprintf("node %q: ", d.name)
+	}
+	return fmt.Sprintf("failed to build resource %q: ", d.name)
+}
 
 func (d *draft) at(field int, path string) place {
 	return place{node: d.index, field: field, path: path}
@@ -49,28 +61,8 @@ func (c *compiler) readNode(d *draft) {
 	c.readConditions(d, roleIncludeWhen, "includeWhen", fieldIncludeWhen, d.src.IncludeWhen)
 	c.readBody(d)
 	c.readConditions(d, roleReadyWhen, "readyWhen", fieldReadyWhen, d.src.ReadyWhen)
-}
-
-func (c *compiler) readBody(d *draft) {
-	src := d.src
-	hasTemplate, hasRef := src.Template != nil, src.Ref != nil
-	at := d.at(fieldBody, d.path)
-	combination := fmt.Sprintf("%sinvalid combination of resource fields: resource %q: ", d.attempt(), src.ID)
-	switch {
-	case hasRef && len(src.ForEach) > 0:
-		c.report(at, Diagnostic{Code: CodeShape, Message: combination + "cannot use externalRef with forEach",
-			Hint: "a selector reads many objects at once"})
-	case hasRef && hasTemplate:
-		c.report(at, Diagnostic{Code: CodeShape, Message: combination + "cannot use externalRef with template",
-			Hint: "give each an id of its own"})
-	case !hasRef && !hasTemplate:
-		c.report(at, Diagnostic{Code: CodeShape, Message: combination + "exactly one of template or externalRef must be provided"})
-	}
-	if hasTemplate {
-		d.node.Kind = Template
-		c.readTemplate(d)
-	} else if hasRef {
-		c.readReference(d)
+	for _, s := range d.sites {
+		s.frame = d.frame
 	}
 }
 
@@ -103,23 +95,27 @@ func (c *compiler) readConditions(d *draft, r role, name string, field int, text
 	}
 }
 
-// resolveKind finds the kind of a node's objects.
+// resolveKind finds the kind of a node's objects, unless it is computed.
 func (c *compiler) resolveKind(d *draft, apiVersion, kind string, at place) {
+	if c.src.Door == GraphDoor && (hasExpression(apiVersion) || hasExpression(kind)) {
+		d.node.Dynamic = true
+		return
+	}
 	gvk, err := parseGVK(apiVersion, kind)
 	if err != nil {
 		c.report(at, Diagnostic{Code: CodeShape,
-			Message: fmt.Sprintf("%sfailed to extract GVK from resource %s: %s", d.attempt(), d.src.ID, err)})
+			Message: fmt.Sprintf("%sfailed to extract GVK from %s %s: %s", d.attempt(), d.noun, d.name, err)})
 		return
 	}
 	d.node.GVK = gvk
 	known, err := c.lookUp(gvk)
 	if err != nil {
 		fault := Diagnostic{Code: CodeKind,
-			Message: fmt.Sprintf("%sfailed to get schema for resource %s: %s", d.attempt(), d.src.ID, err)}
+			Message: fmt.Sprintf("%sfailed to get schema for %s %s: %s", d.attempt(), d.noun, d.name, err)}
 		var missing *schema.NotFoundError
 		if errors.As(err, &missing) {
 			fault.Missing = gvk
-			fault.Hint = "install the CRD of this kind, or correct apiVersion and kind; the definition is tried again when the kind appears"
+			fault.Hint = fmt.Sprintf("install the CRD of this kind, or correct apiVersion and kind; the %s is tried again when the kind appears", c.document())
 		} else {
 			fault.Transient = true
 		}

@@ -20,21 +20,37 @@ func hash(src Source, env Env, kinds map[kschema.GroupVersionKind]string) string
 		}
 		fmt.Fprintf(h, "%s %d\n%s\n", label, len(data), data)
 	}
-	api := *src.API
-	write("spec", canonical(api.Spec))
-	write("types", canonical(api.Types))
-	write("status", canonical(api.Status))
-	api.Spec, api.Types, api.Status = nil, nil, nil
-	write("api", api)
+	if src.API != nil {
+		api := *src.API
+		write("spec", canonical(api.Spec))
+		write("types", canonical(api.Types))
+		write("status", canonical(api.Status))
+		api.Spec, api.Types, api.Status = nil, nil, nil
+		write("api", api)
+	}
+	if src.Door == GraphDoor {
+		write("namespace", src.Namespace)
+	}
 	for _, n := range src.Nodes {
 		node := *n
 		write("template", canonical(node.Template))
 		node.Template = nil
-		if node.Ref != nil {
-			ref := *node.Ref
-			write("selector", canonical(ref.Selector))
-			ref.Selector = nil
-			node.Ref = &ref
+		for _, part := range []struct {
+			label string
+			data  *[]byte
+		}{{"def", &node.Definition}, {"patch", &node.Patch}, {"graph", &node.Graph}} {
+			if *part.data != nil {
+				write(part.label, canonical(*part.data))
+				*part.data = nil
+			}
+		}
+		for _, ref := range []**RefSource{&node.Ref, &node.Watch} {
+			if *ref != nil {
+				bare := **ref
+				write("selector", canonical(bare.Selector))
+				bare.Selector = nil
+				*ref = &bare
+			}
 		}
 		write("node", node)
 	}

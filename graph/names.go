@@ -39,10 +39,50 @@ func wordSet(words ...string) map[string]bool {
 	return set
 }
 
-const namingViolation = "failed to validate resourcegraphdefinition: naming convention violation: "
+// graphReservedWords are those of a Graph. It reserves less than a definition: whatever came from another place with ids
+// of its own is not made to rename them.
+var graphReservedWords = wordSet(
+	// CEL
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+	"loop", "package", "namespace", "return", "var", "void", "while",
+	// kro
+	"apiVersion", "context", "each", "graph", "graphengine", "item", "items", "kind", "kro", "metadata", "object",
+	"runtime", "self", "spec", "status", "this",
+)
 
-// checkNames reports the names of the API and of all nodes that are malformed, reserved or taken, and fills byID with
-// the node that each id stands for: of two with the same id the first.
+// reserved tells whether a name cannot be that of a node or an iterator.
+func (c *compiler) reserved(name string) bool {
+	if c.src.Door == GraphDoor {
+		return graphReservedWords[name]
+	}
+	return reservedWords[name]
+}
+
+// graphIDPattern is that of ids in a Graph, which may begin with an upper-case letter.
+var graphIDPattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]*$`)
+
+// wellFormed tells whether a name has the form of an id.
+func (c *compiler) wellFormed(name string) bool {
+	if c.src.Door == GraphDoor {
+		return graphIDPattern.MatchString(name)
+	}
+	return idPattern.MatchString(name)
+}
+
+// form says what ids look like.
+func (c *compiler) form() (rule, hint string) {
+	if c.src.Door == GraphDoor {
+		return "must be letters and digits, starting with a letter", "start with a letter and use letters and digits only"
+	}
+	return "must be lower camelCase", "start with a lower-case letter and use letters and digits only"
+}
+
+const namingConvention = "naming convention violation: "
+
+const namingViolation = "failed to validate resourcegraphdefinition: " + namingConvention
+
+// checkNames reports the names of the API and of all nodes that are malformed, reserved or taken, and fills the frames
+// with the node that each id stands for: of two with the same id the first.
 func (c *compiler) checkNames() {
 	if api := c.src.API; api != nil {
 		c.checkAPINames(api)
@@ -55,22 +95,23 @@ func (c *compiler) checkNames() {
 		id := d.src.ID
 		at := place{node: d.index, field: fieldID, path: d.path + ".id"}
 		switch {
-		case reservedWords[id]:
+		case c.reserved(id):
 			c.report(at, Diagnostic{Code: CodeName,
-				Message: namingViolation + fmt.Sprintf("id %s is a reserved keyword in KRO", id),
+				Message: c.validating() + namingConvention + fmt.Sprintf("id %s is a reserved keyword in KRO", id),
 				Hint:    booleanHint(id)})
-		case !idPattern.MatchString(id):
-			c.report(at, Diagnostic{Code: CodeName,
-				Message: namingViolation + fmt.Sprintf("id %s is not a valid KRO resource id: must be lower camelCase", id),
-				Hint:    "start with a lower-case letter and use letters and digits only"})
+		case !c.wellFormed(id):
+			rule, hint := c.form()
+			c.report(at, Diagnostic{Code: CodeName, Hint: hint,
+				Message: c.validating() + namingConvention + fmt.Sprintf("id %s is not a valid KRO %s id: %s", id, d.noun, rule)})
 		}
-		if first, taken := c.byID[id]; taken {
+		names := c.frames[d.frame].names
+		if first, taken := names[id]; taken {
 			c.report(at, Diagnostic{Code: CodeName,
-				Message: namingViolation + fmt.Sprintf("found duplicate resource IDs %s", id),
+				Message: c.validating() + namingConvention + fmt.Sprintf("found duplicate %s IDs %s", d.noun, id),
 				Hint:    fmt.Sprintf("%s has it already", first.path)})
 			continue
 		}
-		c.byID[id] = d
+		names[id] = d
 	}
 	for _, d := range c.drafts {
 		c.checkIterators(d)
@@ -160,7 +201,7 @@ func (c *compiler) checkIterators(d *draft) {
 	}
 	if n := len(d.src.ForEach); n > max {
 		c.report(at, Diagnostic{Code: CodeShape,
-			Message: fmt.Sprintf("failed to validate resourcegraphdefinition: resource %q: forEach cannot have more than %d dimensions, got %d", d.src.ID, max, n)})
+			Message: fmt.Sprintf("%s%s %q: forEach cannot have more than %d dimensions, got %d", c.validating(), d.noun, d.name, max, n)})
 	}
 	seen := map[string]bool{}
 	for i, entry := range d.src.ForEach {
@@ -168,15 +209,15 @@ func (c *compiler) checkIterators(d *draft) {
 		at.ordinal = i
 		if len(entry) != 1 {
 			c.report(at, Diagnostic{Code: CodeShape,
-				Message: fmt.Sprintf("failed to build resource %q: failed to parse forEach dimensions: an entry must have exactly one iterator, got %d", d.src.ID, len(entry)),
+				Message: fmt.Sprintf("%sfailed to parse forEach dimensions: an entry must have exactly one iterator, got %d", d.attempt(), len(entry)),
 				Hint:    "write each iterator as an entry of its own: - name: ${list}"})
 			continue
 		}
 		for name := range entry {
-			if message := c.iteratorFault(name, seen); message != "" {
+			if message := c.iteratorFault(d, name, seen); message != "" {
 				d.badIterators = append(d.badIterators, name)
 				c.report(at, Diagnostic{Code: CodeName, Hint: booleanHint(name),
-					Message: fmt.Sprintf("failed to validate resourcegraphdefinition: resource %q: %s", d.src.ID, message)})
+					Message: fmt.Sprintf("%s%s %q: %s", c.validating(), d.noun, d.name, message)})
 			}
 			seen[name] = true
 		}
@@ -191,16 +232,20 @@ func booleanHint(name string) string {
 	return "choose another name"
 }
 
-func (c *compiler) iteratorFault(name string, seen map[string]bool) string {
+func (c *compiler) iteratorFault(d *draft, name string, seen map[string]bool) string {
 	switch {
 	case seen[name]:
 		return fmt.Sprintf("duplicate forEach iterator name %q", name)
-	case reservedWords[name]:
+	case c.reserved(name):
 		return fmt.Sprintf("forEach iterator name %q is a reserved keyword", name)
-	case !idPattern.MatchString(name):
-		return fmt.Sprintf("forEach iterator name %q is not valid: must be lowerCamelCase", name)
-	case c.byID[name] != nil:
-		return fmt.Sprintf("forEach iterator name %q conflicts with resource ID", name)
+	case !c.wellFormed(name):
+		rule, _ := c.form()
+		if c.src.Door == DefinitionDoor {
+			rule = "must be lowerCamelCase"
+		}
+		return fmt.Sprintf("forEach iterator name %q is not valid: %s", name, rule)
+	case c.find(d.frame, name) != nil:
+		return fmt.Sprintf("forEach iterator name %q conflicts with %s ID", name, d.noun)
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ var selectorSchema = &schema.Node{Type: "object", Properties: map[string]*schema
 
 // readReference reads which objects a node refers to.
 func (c *compiler) readReference(d *draft) {
-	src, root := d.src.Ref, d.path+".externalRef"
+	src, root := d.ref, d.path+"."+d.refField
 	at := d.at(fieldBody, root)
 	d.node.Kind, d.node.Ref = Reference, &Ref{}
 	if src.Selector != nil {
@@ -32,11 +32,20 @@ func (c *compiler) readReference(d *draft) {
 	}
 	c.resolveKind(d, src.APIVersion, src.Kind, at)
 
-	w := &walker{c: c, role: roleReference, at: at, root: root + ".metadata",
-		attempt: fmt.Sprintf("%sfailed to extract CEL expressions from schema for resource %s: ", d.attempt(), d.src.ID)}
+	attempt := fmt.Sprintf("%sfailed to extract CEL expressions from schema for %s %s: ", d.attempt(), d.noun, d.name)
+	w := &walker{c: c, role: roleReference, at: at, root: root + ".metadata", attempt: attempt}
 	if (src.Name != "") == (src.Selector != nil) {
 		c.report(d.at(fieldBody, w.root), Diagnostic{Code: CodeShape,
-			Message: fmt.Sprintf("%sinvalid externalRef of resource %q: exactly one of name or selector must be provided", d.attempt(), d.src.ID)})
+			Message: fmt.Sprintf("%sinvalid %s of %s %q: exactly one of name or selector must be provided", d.attempt(), d.refField, d.noun, d.name)})
+	} else if d.refField == "watch" && src.Selector == nil {
+		c.report(d.at(fieldBody, w.root), Diagnostic{Code: CodeShape, Hint: "use ref for one object by name",
+			Message: fmt.Sprintf("%sinvalid watch of %s %q: a selector must be provided", d.attempt(), d.noun, d.name)})
+	}
+	if d.node.Dynamic {
+		kind := &walker{c: c, role: roleReference, at: at, root: root, attempt: attempt}
+		d.node.Ref.APIVersion = kind.walk(src.APIVersion, textSchema, "apiVersion")
+		d.node.Ref.Kind = kind.walk(src.Kind, textSchema, "kind")
+		d.sites, w.at = append(d.sites, kind.sites...), kind.at
 	}
 	if src.Name != "" {
 		d.node.Ref.Name = w.walk(src.Name, textSchema, "name")
@@ -61,10 +70,10 @@ func (c *compiler) readSelector(d *draft, w *walker) *Value {
 	at := d.at(fieldBody, w.root+".selector")
 	refuse := func(problem any, hint string) *Value {
 		c.report(at, Diagnostic{Code: CodeShape, Hint: hint,
-			Message: fmt.Sprintf("%sinvalid externalRef of resource %q: invalid selector: %v", d.attempt(), d.src.ID, problem)})
+			Message: fmt.Sprintf("%sinvalid %s of %s %q: invalid selector: %v", d.attempt(), d.refField, d.noun, d.name, problem)})
 		return nil
 	}
-	decoded, err := decode(d.src.Ref.Selector)
+	decoded, err := decode(d.ref.Selector)
 	if err != nil {
 		return refuse(err, "")
 	}

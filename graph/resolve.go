@@ -39,7 +39,7 @@ func (c *compiler) read(s *site, attempt string) bool {
 
 // resolveNames checks the names in all expressions of a node, and collects the nodes that it depends on.
 func (c *compiler) resolveNames(d *draft) {
-	d.dependencies, d.include = map[int]bool{}, map[int]bool{}
+	d.dependencies, d.include, d.firm, d.deferred = map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
 	for _, s := range d.sites {
 		if s.bad || !c.resolveSite(d, s) {
 			s.bad = true
@@ -49,30 +49,43 @@ func (c *compiler) resolveNames(d *draft) {
 			continue // it looks at the node itself, after the fact
 		}
 		for _, name := range s.references {
-			if other := c.byID[name]; other != nil {
-				d.dependencies[other.index] = true
-				if s.role == roleIncludeWhen {
-					d.include[other.index] = true
-				}
+			if other := c.find(d.frame, name); other != nil {
+				d.refer(s, name, other.index)
 			}
 		}
 	}
 	c.checkIteratorsUsed(d)
 }
 
+// refer notes that an expression of the node refers to another one. Whether a node takes part is not decided on half of
+// what decides it, so includeWhen waits for all that it names.
+func (d *draft) refer(s *site, name string, other int) {
+	if s.parsed.Deferred {
+		d.deferred[other] = true
+		return
+	}
+	d.dependencies[other] = true
+	if s.role == roleIncludeWhen {
+		d.include[other] = true
+	}
+	if s.role == roleIncludeWhen || !slices.Contains(s.parsed.Conditional, name) {
+		d.firm[other] = true
+	}
+}
+
 // resolveSite parses an expression of a node and tells whether the names in it are ones it may use.
 func (c *compiler) resolveSite(d *draft, s *site) bool {
-	if !c.read(s, fmt.Sprintf("failed to build dependency graph: %s: ", s.extracting(d))) {
+	if !c.read(s, fmt.Sprintf("%s%s: ", connecting, s.extracting(d))) {
 		return false
 	}
-	if s.role == roleTemplate && slices.ContainsFunc(s.references, func(name string) bool { return slices.Contains(d.badIterators, name) }) {
+	if s.role.seesIterators() && slices.ContainsFunc(s.references, func(name string) bool { return slices.Contains(d.badIterators, name) }) {
 		return false // told with the names
 	}
 	if s.role == roleForEach {
 		if siblings := d.siblings(s); len(siblings) > 0 {
 			c.report(s.at, Diagnostic{Code: CodeExpression,
-				Message: fmt.Sprintf("failed to build dependency graph: node %q: forEach iterator %q cannot reference other iterators %v - forEach iterators are independent (cartesian product)",
-					d.src.ID, s.iterator, siblings),
+				Message: fmt.Sprintf("%snode %q: forEach iterator %q cannot reference other iterators %v - forEach iterators are independent (cartesian product)",
+					connecting, d.name, s.iterator, siblings),
 				Hint: "build one list of all combinations: a.map(x, x.parts.map(y, {'x': x, 'y': y})).flatten()"})
 			return false
 		}
@@ -80,21 +93,21 @@ func (c *compiler) resolveSite(d *draft, s *site) bool {
 	if !c.checkScope(s, c.namesFor(d, s), func(problem string) string {
 		switch s.role {
 		case roleReadyWhen:
-			return fmt.Sprintf("failed to validate resource %q: resource %q readyWhen: %s", d.src.ID, d.src.ID, problem)
+			return fmt.Sprintf("failed to validate %s %q: %s %q readyWhen: %s", d.noun, d.name, d.noun, d.name, problem)
 		case roleIncludeWhen:
-			return fmt.Sprintf("failed to build dependency graph: resource %q includeWhen: %s", d.src.ID, problem)
+			return fmt.Sprintf("%s%s %q includeWhen: %s", connecting, d.noun, d.name, problem)
 		}
-		return fmt.Sprintf("failed to build dependency graph: %s: %s", s.extracting(d), problem)
+		return fmt.Sprintf("%s%s: %s", connecting, s.extracting(d), problem)
 	}) {
 		return false
 	}
-	if s.role != roleReadyWhen && slices.Contains(s.references, d.src.ID) {
+	if s.role != roleReadyWhen && slices.Contains(s.references, d.src.ID) && c.find(d.frame, d.src.ID) == d {
 		c.report(s.at, Diagnostic{Code: CodeCycle,
-			Message: fmt.Sprintf("failed to build dependency graph: node %q: self references are not allowed, found in expression %q", d.src.ID, s.text),
+			Message: fmt.Sprintf("%snode %q: self references are not allowed, found in expression %q", connecting, d.name, s.text),
 			Hint:    "repeat the expression that gives the value, or read the object after the fact in status or readyWhen"})
 		return false
 	}
-	return true
+	return c.checkDefer(d, s) && c.checkFrames(d, s)
 }
 
 // checkScope reports what an expression refers to and cannot see.
@@ -109,7 +122,7 @@ func (c *compiler) checkScope(s *site, visible func(string) bool, message func(p
 	}
 	unknown := slices.DeleteFunc(slices.Clone(s.references), visible)
 	if len(unknown) == 0 {
-		return true
+		return c.checkValues(s, message)
 	}
 	c.report(s.at, Diagnostic{Code: CodeExpression,
 		Message: message(fmt.Sprintf("references unknown identifiers: [%s]", strings.Join(unknown, " "))),
@@ -138,19 +151,23 @@ func (c *compiler) scopeHint(s *site, name string, visible func(string) bool) st
 func (c *compiler) namesFor(d *draft, s *site) func(string) bool {
 	switch s.role {
 	case roleReadyWhen:
-		selection := d.src.Ref != nil && d.src.Ref.Selector != nil
+		selection := d.ref != nil && d.ref.Selector != nil
 		items := len(d.src.ForEach) > 0 || selection
 		return func(name string) bool {
 			return name == "each" && items || name == d.src.ID && (!items || selection)
 		}
-	case roleTemplate:
-		return func(name string) bool { return c.visible(name) || slices.Contains(d.iterators, name) }
+	case roleTemplate, roleDefinition, roleKey:
+		return func(name string) bool { return c.visible(d.frame)(name) || slices.Contains(d.iterators, name) }
 	}
-	return c.visible
+	return c.visible(d.frame)
 }
 
-// visible tells whether a name is one that all expressions see.
-func (c *compiler) visible(name string) bool { return name == "schema" || c.byID[name] != nil }
+// visible tells whether a name is one that all expressions of a frame see.
+func (c *compiler) visible(frame int) func(name string) bool {
+	return func(name string) bool {
+		return name == "schema" && c.src.Door == DefinitionDoor || c.find(frame, name) != nil
+	}
+}
 
 // siblings are the other iterators of the node that a forEach expression refers to.
 func (d *draft) siblings(s *site) []string {
@@ -167,17 +184,17 @@ func (d *draft) siblings(s *site) []string {
 func (s *site) extracting(d *draft) string {
 	switch s.role {
 	case roleForEach:
-		return fmt.Sprintf("resource %q: failed to extract dependencies from forEach iterator %q", d.src.ID, s.iterator)
+		return fmt.Sprintf("%s %q: failed to extract dependencies from forEach iterator %q", d.noun, d.name, s.iterator)
 	case roleIncludeWhen, roleReadyWhen:
-		return fmt.Sprintf("resource %q: failed to extract dependencies from %s", d.src.ID, strings.TrimRight(s.path, "[]0123456789"))
+		return fmt.Sprintf("%s %q: failed to extract dependencies from %s", d.noun, d.name, strings.TrimRight(s.path, "[]0123456789"))
 	}
-	return fmt.Sprintf("resource %q at path %q: failed to extract dependencies", d.src.ID, s.path)
+	return fmt.Sprintf("%s %q at path %q: failed to extract dependencies", d.noun, d.name, s.path)
 }
 
 // checkIteratorsUsed reports iterators that do not become part of the identity of the items, which would then be one
 // object many times.
 func (c *compiler) checkIteratorsUsed(d *draft) {
-	if len(d.iterators) == 0 || d.src.Template == nil || d.node.Body == nil {
+	if len(d.iterators) == 0 || d.node.Body == nil || d.node.Kind != Template && d.node.Kind != Patch {
 		return
 	}
 	used := map[string]bool{}
@@ -203,12 +220,13 @@ func (c *compiler) checkIteratorsUsed(d *draft) {
 		hint = "let metadata.name depend on every iterator"
 	}
 	c.report(d.at(fieldForEach, d.path+".forEach"), Diagnostic{Code: CodeIdentity, Hint: hint,
-		Message: fmt.Sprintf("failed to build dependency graph: node %q: all forEach dimensions must be used to produce a unique resource identity, missing: [%s]",
-			d.src.ID, strings.Join(missing, " "))})
+		Message: fmt.Sprintf("%snode %q: all forEach dimensions must be used to produce a unique resource identity, missing: [%s]",
+			connecting, d.name, strings.Join(missing, " "))})
 }
 
 // connect makes the graph and its order, and reports cycles.
 func (c *compiler) connect() {
+	c.connectInline()
 	c.edges = make([][]int, len(c.drafts))
 	for i, d := range c.drafts {
 		c.edges[i] = sortedIndexes(d.dependencies)
@@ -220,12 +238,12 @@ func (c *compiler) connect() {
 	for _, cycle := range cycles(c.edges) {
 		ids := make([]string, len(cycle))
 		for i, v := range cycle {
-			ids[i] = c.drafts[v].src.ID
+			ids[i] = c.drafts[v].name
 		}
 		first := c.drafts[cycle[0]]
 		c.report(first.at(fieldGraph, first.path), Diagnostic{Code: CodeCycle,
-			Message: "failed to build dependency graph: graph contains a cycle: " + strings.Join(ids, " -> "),
-			Hint:    "each refers to the next; one of the references has to go"})
+			Message: connecting + "graph contains a cycle: " + strings.Join(ids, " -> "),
+			Hint:    "each refers to the next; one of the references has to go, or to be a field ${defer(…)} that may come later"})
 	}
 }
 
@@ -236,4 +254,15 @@ func sortedIndexes(set map[int]bool) []int {
 	}
 	slices.Sort(indexes)
 	return indexes
+}
+
+// without lists the indexes of a set that another one does not have.
+func without(set, other map[int]bool) []int {
+	rest := map[int]bool{}
+	for i := range set {
+		if !other[i] {
+			rest[i] = true
+		}
+	}
+	return sortedIndexes(rest)
 }

@@ -21,7 +21,14 @@ const (
 	roleReadyWhen
 	roleStatus
 	roleCondition
+	// roleDefinition is a value of a def.
+	roleDefinition
+	// roleKey is a key of a map.
+	roleKey
 )
+
+// seesIterators tells that such expressions are evaluated once for each combination of the iterators.
+func (r role) seesIterators() bool { return r == roleTemplate || r == roleDefinition || r == roleKey }
 
 // String is the name of the field that holds such expressions, for messages.
 func (r role) String() string {
@@ -36,13 +43,15 @@ func (r role) String() string {
 		return "status"
 	case roleReference:
 		return "externalRef"
+	case roleDefinition:
+		return "def"
 	}
 	return "template"
 }
 
 func (r role) use() cel.Use {
 	switch r {
-	case roleTemplate:
+	case roleTemplate, roleDefinition, roleKey:
 		return cel.Template
 	case roleStatus:
 		return cel.Status
@@ -61,8 +70,11 @@ type site struct {
 	path string
 	// text is CEL. Text around expressions has become part of it.
 	text string
-	// joined tells that text was made of more than one piece: the value is text too.
+	// joined tells that text was made of more than one piece: the value is text too. pieces are the expressions in it.
 	joined bool
+	pieces []string
+	// frame is the index of the frame whose names the expression sees.
+	frame int
 	// target is the schema of the field that takes the value; nil takes anything.
 	target *schema.Node
 	// value receives the compiled expression; nil when nobody needs it there.

@@ -103,26 +103,44 @@ type RefSource struct {
 // the same with fingerprints.
 func (s Source) Kinds() []kschema.GroupVersionKind {
 	seen := map[kschema.GroupVersionKind]bool{}
-	for _, n := range s.Nodes {
-		if n == nil {
-			continue
-		}
-		apiVersion, kind := "", ""
-		if n.Template != nil {
-			body, _ := decodeObject(n.Template) // what cannot be read names no kind
-			apiVersion, _ = body["apiVersion"].(string)
-			kind, _ = body["kind"].(string)
-		} else if n.Ref != nil {
-			apiVersion, kind = n.Ref.APIVersion, n.Ref.Kind
-		}
-		if gvk, err := parseGVK(apiVersion, kind); err == nil {
-			seen[gvk] = true
-		}
-	}
+	addKinds(seen, s.Nodes, 0)
 	kinds := make([]kschema.GroupVersionKind, 0, len(seen))
 	for gvk := range seen {
 		kinds = append(kinds, gvk)
 	}
 	slices.SortFunc(kinds, func(a, b kschema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
 	return kinds
+}
+
+func addKinds(seen map[kschema.GroupVersionKind]bool, nodes []*NodeSource, depth int) {
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		if n.Graph != nil && depth < maxDepth {
+			inline, _ := inlineNodes(n.Graph) // what cannot be read names no kind
+			addKinds(seen, inline, depth+1)
+		}
+		if gvk, err := parseGVK(n.kind()); err == nil {
+			seen[gvk] = true
+		}
+	}
+}
+
+// kind is what the node says of the kind of its objects.
+func (n *NodeSource) kind() (apiVersion, kind string) {
+	manifest := n.Template
+	switch {
+	case manifest != nil:
+	case n.Ref != nil:
+		return n.Ref.APIVersion, n.Ref.Kind
+	case n.Watch != nil:
+		return n.Watch.APIVersion, n.Watch.Kind
+	case n.Patch != nil:
+		manifest = n.Patch
+	}
+	body, _ := decodeObject(manifest) // what cannot be read names no kind
+	apiVersion, _ = body["apiVersion"].(string)
+	kind, _ = body["kind"].(string)
+	return apiVersion, kind
 }

@@ -134,7 +134,7 @@ func (r *statusReader) literal(path, got string) {
 // resolveStatus tells whether the names in a status expression are ones it may use.
 func (c *compiler) resolveStatus(s *site) bool {
 	attempt := fmt.Sprintf("%sstatus field %q expression %q: ", buildingStatus, s.path, s.text)
-	if !c.read(s, attempt) || !c.checkScope(s, c.visible, func(problem string) string { return attempt + problem }) {
+	if !c.read(s, attempt) || !c.checkScope(s, c.visible(0), func(problem string) string { return attempt + problem }) {
 		return false
 	}
 	if len(s.references) == 0 && !s.parsed.UsesOmit {
@@ -147,9 +147,6 @@ func (c *compiler) resolveStatus(s *site) bool {
 
 // checkStatus compiles the projection and infers its schema.
 func (c *compiler) checkStatus() {
-	if c.scope == nil {
-		return
-	}
 	sound := true
 	for _, s := range c.status.sites {
 		if !s.bad {
@@ -168,8 +165,11 @@ func (c *compiler) checkStatus() {
 }
 
 func (c *compiler) compileStatus(s *site) {
-	var err error
-	if s.expr, err = c.scope.env.CompileParsed(s.parsed, s.role.use()); err != nil {
+	env, err := c.scopeOf(0)
+	if err == nil {
+		s.expr, err = env.CompileParsed(s.parsed, s.role.use())
+	}
+	if err != nil {
 		s.bad = true
 		c.reportExpression(s.at, fmt.Sprintf("%sfailed to type-check status expression %q at path %q: ", buildingStatus, s.text, s.path), err)
 	}

@@ -19,39 +19,44 @@ var crdKind = kschema.GroupVersionKind{
 // reservedPrefixes are those of the labels and annotations that kro keeps its books with.
 var reservedPrefixes = []string{"kro.run/", "internal.kro.run/"}
 
-// readTemplate reads the body of the objects that a node creates.
-func (c *compiler) readTemplate(d *draft) {
-	root := d.path + ".template"
+// readManifest reads the objects that a node creates (template), or the part of one that it contributes (patch).
+func (c *compiler) readManifest(d *draft, field string, data []byte) {
+	root := d.path + "." + field
 	at := d.at(fieldBody, root)
-	decoded, err := decode(d.src.Template)
+	decoded, err := decode(data)
 	if err != nil {
-		c.report(at, Diagnostic{Code: CodeShape, Message: fmt.Sprintf("%sfailed to unmarshal resource %s: %s", d.attempt(), d.src.ID, err)})
+		c.report(at, Diagnostic{Code: CodeShape, Message: fmt.Sprintf("%sfailed to unmarshal %s %s: %s", d.attempt(), d.noun, d.name, err)})
 		return
 	}
 	body, isObject := decoded.(map[string]any)
 	if !isObject {
 		c.report(at, Diagnostic{Code: CodeShape,
-			Message: fmt.Sprintf("%sresource %s is not a valid Kubernetes object: expected an object, got %s", d.attempt(), d.src.ID, jsonType(decoded))})
+			Message: fmt.Sprintf("%s%s %s is not a valid Kubernetes object: expected an object, got %s", d.attempt(), d.noun, d.name, jsonType(decoded))})
 		return
+	}
+	if d.node.Kind == Patch {
+		c.checkContribution(d, body, at)
+	} else {
+		c.readExternalFields(d, body)
 	}
 	body, named := c.checkObject(d, body, at)
 	if named {
 		c.resolveKind(d, body["apiVersion"].(string), body["kind"].(string), at)
 	}
 	w := &walker{c: c, role: roleTemplate, at: at, root: root,
-		attempt: fmt.Sprintf("%sfailed to extract CEL expressions from schema for resource %s: ", d.attempt(), d.src.ID)}
+		attempt: fmt.Sprintf("%sfailed to extract CEL expressions from schema for %s %s: ", d.attempt(), d.noun, d.name)}
 	if d.node.GVK == crdKind {
 		w.refuse = func(path string) string {
 			if strings.HasPrefix(path, "metadata.") || strings.HasPrefix(path, "metadata[") {
 				return ""
 			}
-			return fmt.Sprintf("CEL expressions in CRDs are only supported for metadata fields, found in path %q, resource %s", path, d.src.ID)
+			return fmt.Sprintf("CEL expressions in CRDs are only supported for metadata fields, found in path %q, %s %s", path, d.noun, d.name)
 		}
 	}
 	d.node.Body = w.walk(body, bodySchema(d), "")
 	d.sites = append(d.sites, w.sites...)
 	if metadata, isMap := body["metadata"].(map[string]any); isMap {
-		c.checkMetadata(d, metadata)
+		c.checkMetadata(d, metadata, root+".metadata")
 	}
 }
 
@@ -61,7 +66,9 @@ func bodySchema(d *draft) *schema.Node {
 	if d.kind != nil && d.node.GVK != crdKind {
 		return d.kind.Schema
 	}
-	return &schema.Node{Type: "object", AnyAdditional: true, Properties: map[string]*schema.Node{"metadata": schema.ObjectMeta()}}
+	return &schema.Node{Type: "object", AnyAdditional: true, Properties: map[string]*schema.Node{
+		"apiVersion": textSchema, "kind": textSchema, "metadata": schema.ObjectMeta(),
+	}}
 }
 
 // checkObject reports what keeps a template from being an object. It returns the rest of the template, and whether its
@@ -75,7 +82,7 @@ func (c *compiler) checkObject(d *draft, body map[string]any, at place) (rest ma
 		}
 		delete(rest, field)
 		c.report(place{node: at.node, field: at.field, path: joinField(at.path, field)}, Diagnostic{Code: CodeShape, Hint: hint,
-			Message: fmt.Sprintf("%sresource %s is not a valid Kubernetes object: %s field %s", d.attempt(), d.src.ID, field, problem)})
+			Message: fmt.Sprintf("%s%s %s is not a valid Kubernetes object: %s field %s", d.attempt(), d.noun, d.name, field, problem)})
 	}
 	for _, field := range []string{"apiVersion", "kind"} {
 		if _, isText := body[field].(string); !isText {
@@ -91,19 +98,19 @@ func (c *compiler) checkObject(d *draft, body map[string]any, at place) (rest ma
 
 // checkMetadata reports identities that cannot be as written: what only the server would refuse later, or what would
 // make two items the same object.
-func (c *compiler) checkMetadata(d *draft, metadata map[string]any) {
-	at := d.at(fieldBody, d.path+".template.metadata")
+func (c *compiler) checkMetadata(d *draft, metadata map[string]any, root string) {
+	at := d.at(fieldBody, root)
 	c.checkName(d, metadata, at)
-	at.path = d.path + ".template.metadata.namespace"
+	at.path = root + ".namespace"
 	c.checkNamespace(d, metadata["namespace"], at)
 	for _, field := range []string{"labels", "annotations"} {
 		keys, _ := metadata[field].(map[string]any)
 		for _, key := range sortedKeys(keys) {
 			if prefix := reservedPrefix(key); prefix != "" {
-				at.path = joinField(d.path+".template.metadata."+field, key)
+				at.path = joinField(root+"."+field, key)
 				c.report(at, Diagnostic{Code: CodeIdentity,
-					Message: fmt.Sprintf("%sinvalid %s for resource %q: %s. %s with prefix %q are reserved for internal use",
-						d.attempt(), strings.TrimSuffix(field, "s"), d.src.ID, key, field, prefix),
+					Message: fmt.Sprintf("%sinvalid %s for %s %q: %s. %s with prefix %q are reserved for internal use",
+						d.attempt(), strings.TrimSuffix(field, "s"), d.noun, d.name, key, field, prefix),
 					Hint: "choose another prefix"})
 			}
 		}
@@ -125,8 +132,11 @@ func (c *compiler) checkName(d *draft, metadata map[string]any, at place) {
 		return
 	}
 	fault := Diagnostic{Code: CodeIdentity,
-		Message: fmt.Sprintf("%sresource %q must set metadata.name", d.attempt(), d.src.ID),
+		Message: fmt.Sprintf("%s%s %q must set metadata.name", d.attempt(), d.noun, d.name),
 		Hint:    "a name that is unique per instance: ${schema.metadata.name}-" + strings.ToLower(d.src.ID)}
+	if c.src.Door == GraphDoor {
+		fault.Hint = "a name that is unique in its namespace"
+	}
 	if _, generated := metadata["generateName"]; generated {
 		fault.Hint = "generateName has no place in server-side apply, which must know the object: " + fault.Hint
 	}
@@ -143,10 +153,10 @@ func (c *compiler) checkNamespace(d *draft, namespace any, at place) {
 	switch {
 	case !d.kind.Namespaced && !blank:
 		c.report(at, Diagnostic{Code: CodeIdentity,
-			Message: fmt.Sprintf("%sresource %q is cluster-scoped and must not set metadata.namespace", d.attempt(), d.src.ID)})
+			Message: fmt.Sprintf("%s%s %q is cluster-scoped and must not set metadata.namespace", d.attempt(), d.noun, d.name)})
 	case d.kind.Namespaced && c.clusterScoped() && (blank || !isText) && d.node.Kind != Selection:
 		c.report(at, Diagnostic{Code: CodeIdentity,
-			Message: fmt.Sprintf("%sresource %q is namespaced and must set metadata.namespace when the instance CRD is cluster-scoped", d.attempt(), d.src.ID)})
+			Message: fmt.Sprintf("%s%s %q is namespaced and must set metadata.namespace when the instance CRD is cluster-scoped", d.attempt(), d.noun, d.name)})
 	}
 }
 
@@ -160,17 +170,18 @@ func (c *compiler) checkIdentity(d *draft) {
 		if parsed, err := c.parse(s.text); err == nil && parsed.UsesOmit {
 			s.bad = true
 			c.report(s.at, Diagnostic{Code: CodeIdentity,
-				Message: fmt.Sprintf("%sresource %q: omit() cannot be used at path %q — the field is required and must resolve to a concrete value",
-					d.attempt(), d.src.ID, s.path)})
+				Message: fmt.Sprintf("%s%s %q: omit() cannot be used at path %q — the field is required and must resolve to a concrete value",
+					d.attempt(), d.noun, d.name, s.path)})
 		}
 	}
 }
 
-// identitySites are the expressions that make up the name and, for namespaced kinds, the namespace of an object.
+// identitySites are the expressions that make up the name, the kind where it is computed, and, for namespaced kinds, the
+// namespace of an object.
 func (d *draft) identitySites() []*site {
 	return slices.Collect(func(yield func(*site) bool) {
 		for _, s := range d.sites {
-			isName := s.path == "metadata.name"
+			isName := s.path == "metadata.name" || s.path == "kind" || s.path == "apiVersion"
 			isNamespace := s.path == "metadata.namespace" && (d.kind == nil || d.kind.Namespaced)
 			if s.role == roleTemplate && (isName || isNamespace) && !yield(s) {
 				return

@@ -20,6 +20,8 @@ type Value struct {
 	items   []*Value        // formList
 	expr    *cel.Expression // formExpression
 	target  *schema.Node    // the schema of the field that takes the result of expr; may be nil
+	// deferred leaves the field out while the data of expr are missing.
+	deferred bool
 }
 
 type valueForm int
@@ -31,8 +33,10 @@ const (
 	formList
 )
 
+// valueField is an entry of a map. The key, when it is not nil, gives the name.
 type valueField struct {
 	name  string
+	key   *Value
 	value *Value
 }
 
@@ -41,7 +45,7 @@ func literalValue(literal any) *Value { return &Value{form: formLiteral, literal
 // mapValue is a literal when all its fields are, so that evaluation copies it in one go.
 func mapValue(source map[string]any, fields []valueField) *Value {
 	for _, f := range fields {
-		if f.value.form != formLiteral {
+		if f.value.form != formLiteral || f.key != nil {
 			return &Value{form: formMap, fields: fields}
 		}
 	}
@@ -87,13 +91,7 @@ type evaluation struct {
 func (e *evaluation) eval(v *Value) any {
 	switch v.form {
 	case formMap:
-		result := make(map[string]any, len(v.fields))
-		for _, f := range v.fields {
-			if value := e.eval(f.value); !cel.IsOmitted(value) {
-				result[f.name] = value
-			}
-		}
-		return result
+		return e.object(v)
 	case formList:
 		result := make([]any, 0, len(v.items))
 		for _, item := range v.items {
@@ -109,11 +107,51 @@ func (e *evaluation) eval(v *Value) any {
 		return nil
 	}
 	result, err := evalExpression(e.ctx, e.vars, v.expr, v.target)
+	if v.deferred && isPending(err) {
+		return cel.Omitted
+	}
 	if err != nil {
 		e.fail(&ValueError{Path: v.path, Err: err})
 		return nil
 	}
 	return result
+}
+
+func (e *evaluation) object(v *Value) any {
+	result := make(map[string]any, len(v.fields))
+	for _, f := range v.fields {
+		name, kept := e.name(f)
+		if !kept {
+			continue
+		}
+		value := e.eval(f.value)
+		if cel.IsOmitted(value) {
+			continue
+		}
+		if _, taken := result[name]; taken {
+			e.fail(&ValueError{Path: f.value.path, Err: fmt.Errorf("key %q is given twice, the second time by %s", name, f.name)})
+		}
+		result[name] = value
+	}
+	return result
+}
+
+// name gives the key of an entry; kept is false for one that is dropped, because its key is null or omitted.
+func (e *evaluation) name(f valueField) (name string, kept bool) {
+	if f.key == nil {
+		return f.name, true
+	}
+	switch key := e.eval(f.key).(type) {
+	case string:
+		return key, true
+	case nil:
+		return "", false
+	default:
+		if !cel.IsOmitted(key) {
+			e.fail(&ValueError{Path: f.key.path, Err: fmt.Errorf("key %s must be a string or null, got %s", f.name, jsonType(key))})
+		}
+		return "", false
+	}
 }
 
 func (e *evaluation) fail(err *ValueError) {

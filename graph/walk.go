@@ -48,6 +48,10 @@ func (w *walker) walk(value any, n *schema.Node, path string) *Value {
 func (w *walker) object(object map[string]any, n *schema.Node, path string) *Value {
 	fields := make([]valueField, 0, len(object))
 	for _, name := range sortedKeys(object) {
+		if w.computes(name) {
+			fields = append(fields, w.computed(name, object[name], n, path))
+			continue
+		}
 		child, known := fieldOf(n, name)
 		at := joinField(path, name)
 		if !known {
@@ -60,7 +64,7 @@ func (w *walker) object(object map[string]any, n *schema.Node, path string) *Val
 				didYouMean(name, fieldNamesOf(n)))
 			continue
 		}
-		fields = append(fields, valueField{name, w.walk(object[name], child, at)})
+		fields = append(fields, valueField{name: name, value: w.walk(object[name], child, at)})
 	}
 	return mapValue(object, fields)
 }
@@ -96,10 +100,20 @@ func (w *walker) text(text string, n *schema.Node, path string) *Value {
 		}
 	}
 	value := &Value{path: path, target: n}
-	s := &site{role: w.role, at: w.at, path: path, text: cel.Join(segments), joined: !whole, target: n, value: value}
+	w.site(w.role, path, segments, value)
+	return value
+}
+
+// site notes an expression that gives a value.
+func (w *walker) site(r role, path string, segments []cel.Segment, value *Value) {
+	s := &site{role: r, at: w.at, path: path, text: cel.Join(segments), joined: !cel.Standalone(segments), target: value.target, value: value}
+	for _, segment := range segments {
+		if s.joined && segment.Expression {
+			s.pieces = append(s.pieces, segment.Text)
+		}
+	}
 	s.at.path = joinPath(w.root, path)
 	w.sites = append(w.sites, s)
-	return value
 }
 
 func (w *walker) mistyped(n *schema.Node, path, got string) {
