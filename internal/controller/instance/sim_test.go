@@ -55,6 +55,7 @@ func (s *sim) restart() {
 		Client: simClient{s.server}, Caches: s.caches, Kinds: simMapper{}, Log: logr.Discard(), Clock: s.clock,
 		Options: Options{StatusGraph: true},
 	})
+	s.controller.queue.ShutDown() // its own one has a goroutine
 	s.controller.queue = s.queue
 	s.controller.executor.Go = func(f func()) { f() }
 	s.controller.executor.ReadPatience = 0
