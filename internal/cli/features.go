@@ -42,7 +42,9 @@ func newGates() featuregate.MutableFeatureGate {
 // asksForEvents tells that somebody turned events on. They are on anyway, but then without those that only say that a new instance is well: four
 // writes an instance that nobody asked for.
 func asksForEvents(gates featuregate.FeatureGate) bool {
-	explicit, ok := gates.(interface{ ExplicitlySet(featuregate.Feature) bool })
+	explicit, ok := gates.(interface {
+		ExplicitlySet(featuregate.Feature) bool
+	})
 	return ok && explicit.ExplicitlySet(gateEvents) && gates.Enabled(gateEvents)
 }
 
