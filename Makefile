@@ -14,7 +14,7 @@ ONLY   ?= .
 VERSION ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build up down status localcluster test test-unit test-api lint conformance generate clean
+.PHONY: help build up down status localcluster test test-unit test-api lint conformance corpus generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,10 +66,15 @@ conformance: build $(LOCAL) ## Run the cases of ../shared/conformance (ONLY=rege
 		$(LOCAL) run --state .kro/conformance --controller-manager=false --simulator=false --crds config/crd --kro bin/kro -- \
 			bin/conformance -kubeconfig {kubeconfig} -only '$(ONLY)' -p 4 $(SHARED)/conformance/cases/*.yaml
 
+corpus: $(LOCAL) ## Bring the published examples of ../shared up
+	@if [ ! -d $(SHARED)/corpus/upstream-examples/kubernetes ]; then echo "$(SHARED)/corpus is not here: nothing to bring up"; exit 0; fi; \
+		$(LOCAL) run --state .kro/corpus --crds config/crd -- env KUBECONFIG_OF_TESTS={kubeconfig} CORPUS=$(abspath $(SHARED))/corpus/upstream-examples/kubernetes \
+			$(GO) test -count=1 -timeout=20m -v -run PublishedExamples ./test/e2e
+
 generate: ## Write generated code and CRDs anew
 	$(GO) generate ./config/...
 
 clean: ## Stop everything; remove what was built and stored
-	@for state in .kro/test .kro/conformance .kro/scratch .kro; do \
+	@for state in .kro/test .kro/conformance .kro/corpus .kro/scratch .kro; do \
 		if [ -d $$state ] && [ -x $(LOCAL) ]; then $(LOCAL) down --purge --state $$state || exit 1; fi; done
 	rm -rf .kro bin localcluster/bin
