@@ -12,20 +12,22 @@ const (
 	gateOmit featuregate.Feature = "CELOmitFunction"
 	// gateEvents emits an event for each change of an instance's conditions.
 	gateEvents featuregate.Feature = "InstanceConditionEvents"
+	// gateGraphs serves Graphs.
+	gateGraphs featuregate.Feature = "GraphKind"
 	// gateConditionMetrics shows the age of instances' conditions as a metric.
 	gateConditionMetrics featuregate.Feature = "InstanceConditionMetrics"
 )
 
 // Gates that other releases have and that change nothing here, with the reason.
 var settledGates = map[featuregate.Feature]string{
-	"GraphKind":                 "Graphs are not served by this release",
 	"ConservativeCRDComparison": "every change of a generated CRD is found and judged, with or without it",
-	"DeletionPolicy":            "deletion policies are not part of this release",
+	"DeletionPolicy":            "deletionPolicy of a resource counts, with or without it",
 }
 
 // newGates returns the gates with their defaults. What is an alpha feature elsewhere is on here: it is off only for who asks.
 func newGates() featuregate.MutableFeatureGate {
 	specs := map[featuregate.Feature]featuregate.FeatureSpec{
+		gateGraphs:           {Default: true, PreRelease: featuregate.Alpha},
 		gateOmit:             {Default: true, PreRelease: featuregate.Alpha},
 		gateEvents:           {Default: true, PreRelease: featuregate.Alpha},
 		gateConditionMetrics: {Default: true, PreRelease: featuregate.Alpha},

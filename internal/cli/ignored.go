@@ -19,9 +19,6 @@ var ignoredFlags = []struct {
 	{"dynamic-controller-default-queue-max-retries", 20, "failures are tried again until they are mended"},
 	{"instance-requeue-interval", 3 * time.Second, "instances wait for events, not for a timer"},
 	{"rgd-progress-requeue-delay", 3 * time.Second, "definitions wait for events, not for a timer"},
-	{"graph-concurrent-reconciles", 1, "Graphs are not served by this release"},
-	{"controller-namespace", "", "Graphs are not served by this release"},
-	{"controller-service-account", "", "Graphs are not served by this release"},
 }
 
 func bindIgnored(flags *pflag.FlagSet) {

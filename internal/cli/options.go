@@ -10,6 +10,8 @@ import (
 	"k8s.io/component-base/featuregate"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	graphcontroller "kro.run/kro/internal/controller/graph"
 )
 
 // Defaults at which an option means "as kro sees fit", because other releases ship them as fixed values that are no longer useful.
@@ -22,6 +24,8 @@ const (
 	automaticRetry   = 5 * time.Minute
 	// automaticDefinitions is more than one so that a definition whose kind cannot be watched does not hold up the others.
 	automaticDefinitions = 4
+	// automaticGraphs likewise: a Graph of many objects must not hold up the others.
+	automaticGraphs = 4
 )
 
 // The values of --adoption.
@@ -50,7 +54,9 @@ type Options struct {
 	AllowCRDDeletion bool
 
 	// DefinitionWorkers, RevisionWorkers and InstanceWorkers are how many objects are reconciled at the same time.
-	DefinitionWorkers, RevisionWorkers, InstanceWorkers int
+	DefinitionWorkers, RevisionWorkers, InstanceWorkers, GraphWorkers int
+	// ControllerNamespace and ControllerServiceAccount say which account the controller itself is, so that no Graph acts as it.
+	ControllerNamespace, ControllerServiceAccount string
 	// ApplyConcurrency bounds the writes of instances that are under way.
 	ApplyConcurrency int
 	// RetryMin and RetryMax bound the delay after a failure of an instance.
@@ -91,6 +97,7 @@ func DefaultOptions() Options {
 		DefinitionWorkers: defaultWorkers,
 		RevisionWorkers:   1,
 		InstanceWorkers:   defaultWorkers,
+		GraphWorkers:      defaultWorkers,
 		ApplyConcurrency:  20,
 		RetryMin:          200 * time.Millisecond,
 		RetryMax:          defaultRetryMax,
@@ -145,6 +152,10 @@ func (o *Options) bindWork(flags *pflag.FlagSet) {
 	flags.IntVar(&o.RevisionWorkers, "graph-revision-concurrent-reconciles", o.RevisionWorkers, "GraphRevisions reconciled at the same time.")
 	flags.IntVar(&o.InstanceWorkers, "dynamic-controller-concurrent-reconciles", o.InstanceWorkers,
 		fmt.Sprintf("Instances reconciled at the same time; 1, the default, leaves the number to kro (%d).", automaticWorkers))
+	flags.IntVar(&o.GraphWorkers, "graph-concurrent-reconciles", o.GraphWorkers,
+		fmt.Sprintf("Graphs reconciled at the same time; 1, the default, leaves the number to kro (%d).", automaticGraphs))
+	flags.StringVar(&o.ControllerNamespace, "controller-namespace", o.ControllerNamespace, "Namespace of the controller's own ServiceAccount; no Graph may act as it.")
+	flags.StringVar(&o.ControllerServiceAccount, "controller-service-account", o.ControllerServiceAccount, "Name of the controller's own ServiceAccount.")
 	flags.IntVar(&o.ApplyConcurrency, "apply-concurrency", o.ApplyConcurrency, "Writes of instances that may be under way at the same time.")
 	flags.DurationVar(&o.RetryMin, "dynamic-controller-rate-limiter-min-delay", o.RetryMin, "Delay after the first failure of an instance.")
 	flags.DurationVar(&o.RetryMax, "dynamic-controller-rate-limiter-max-delay", o.RetryMax,
@@ -172,6 +183,7 @@ func (o *Options) validate() error {
 		{"resource-graph-definition-concurrent-reconciles", o.DefinitionWorkers},
 		{"graph-revision-concurrent-reconciles", o.RevisionWorkers},
 		{"dynamic-controller-concurrent-reconciles", o.InstanceWorkers},
+		{"graph-concurrent-reconciles", o.GraphWorkers},
 		{"apply-concurrency", o.ApplyConcurrency},
 		{"rgd-max-collection-size", o.MaxCollectionSize},
 		{"rgd-max-collection-dimension-size", o.MaxDimensions},
@@ -200,6 +212,22 @@ func (o *Options) definitionWorkers() int {
 		return automaticDefinitions
 	}
 	return o.DefinitionWorkers
+}
+
+// graphWorkers is the number of workers for Graphs, after the rule for the default.
+func (o *Options) graphWorkers() int {
+	if o.GraphWorkers == defaultWorkers {
+		return automaticGraphs
+	}
+	return o.GraphWorkers
+}
+
+// self is the user that the controller is; empty when it has not been told.
+func (o *Options) self() string {
+	if o.ControllerNamespace == "" || o.ControllerServiceAccount == "" {
+		return ""
+	}
+	return graphcontroller.User(o.ControllerNamespace, o.ControllerServiceAccount)
 }
 
 // retryMax is the longest delay between retries, after the rule for the default.

@@ -92,7 +92,7 @@ func TestGates(t *testing.T) {
 		"on by default":                      {"", true, true, nil},
 		"off when asked":                     {"CELOmitFunction=false", false, true, nil},
 		"all alpha features off":             {"AllAlpha=false", false, false, nil},
-		"known elsewhere, nothing here":      {"GraphKind=true,DeletionPolicy=true", true, true, []string{"DeletionPolicy", "GraphKind"}},
+		"known elsewhere, nothing here":      {"GraphKind=true,DeletionPolicy=true", true, true, []string{"DeletionPolicy"}},
 		"AllBeta is known":                   {"AllBeta=true", true, true, nil},
 		"all off but one, in whatever order": {"AllAlpha=false,InstanceConditionEvents=true", false, true, nil},
 	}

@@ -63,6 +63,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		Log:      log.WithName("dynamic-controller"),
 		Options:  instanceOptions(options),
 	})
+	graphs := newGraphs(cfg, options, dynamicClient, fleet, catalog, log)
 	definitions := definition.New(definition.Deps{
 		Client:    mgr.GetClient(),
 		Live:      mgr.GetAPIReader(),
@@ -89,13 +90,15 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		store.KindChanged(kschema.GroupKind{Group: change.Group, Kind: change.Kind})
 		fleet.Kick(kschema.GroupResource{Group: change.Group, Resource: change.Plural})
 		definitions.CRDChanged(change)
+		graphs.kindChanged(change)
 	})
 
 	if err := definition.IndexRevisions(ctx, mgr.GetFieldIndexer()); err != nil {
 		return nil, err
 	}
 	ready := &readiness{cache: mgr.GetCache(), catalog: catalog}
-	for _, runnable := range []manager.Runnable{catalog, manager.RunnableFunc(fleet.Start), store, instances, ready} {
+	runnables := append([]manager.Runnable{catalog, manager.RunnableFunc(fleet.Start), store, instances, ready}, graphs.runnables()...)
+	for _, runnable := range runnables {
 		if err := mgr.Add(runnable); err != nil {
 			return nil, fmt.Errorf("adding %T to the manager: %w", runnable, err)
 		}

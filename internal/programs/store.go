@@ -136,10 +136,15 @@ func (s *Store) Subscribe(f func(Change)) {
 
 // Compile returns the result of a spec, from memory when nothing has happened since. The spec must not be changed afterwards.
 func (s *Store) Compile(key Key, spec *v1alpha1.ResourceGraphDefinitionSpec) Result {
+	return s.CompileSource(key, func() graph.Source { return graph.FromDefinition(key.Definition, spec) })
+}
+
+// CompileSource is Compile for any document; source is called when the key has no result yet.
+func (s *Store) CompileSource(key Key, source func() graph.Source) Result {
 	e := s.entry(key)
 	e.compiling.Lock()
 	if !e.known {
-		e.source = graph.FromDefinition(key.Definition, spec)
+		e.source = source()
 	}
 	result, change := s.bringUpToDate(e)
 	e.compiling.Unlock()

@@ -1,0 +1,183 @@
+package graph
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/internal/executor"
+	"kro.run/kro/internal/watch"
+)
+
+// stores gives the executor the caches of the fleet, and makes their events wake the Graph.
+//
+// The cache of what kro owns is used without asking for rights: what a Graph gets to see of it are objects that it applied itself, and whose other objects are.
+// What a Graph merely reads may be anything, so there the rights of its account count.
+type stores struct {
+	pass *pass
+	// ctx bounds the questions about rights.
+	ctx  context.Context
+	used map[watch.Source]bool
+}
+
+var _ executor.Stores = (*stores)(nil)
+
+// Members implements executor.Stores. The Graph is woken by changes of its own objects only.
+func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
+	interest := watch.Interest{Index: watch.IndexInstanceID, Value: string(s.pass.state.uid)}
+	return s.pass.Caches.EnsureFor(memberSource(gvr), ownerName(s.pass.state.uid), interest, s.pass.wake())
+}
+
+// External implements executor.Stores. The Graph is woken by every change of what it reads. What its account may not watch is read once, as that account.
+func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Target) executor.Store {
+	p := s.pass
+	source := watch.Source{GVR: gvr, Namespace: target.Namespace, Name: target.Name, Selector: target.Selector}
+	if err := p.reviews.mayWatch(s.ctx, p.client, p.user, gvr, target); err != nil {
+		if p.state.externals[source] {
+			p.Caches.Release(source, ownerName(p.state.uid))
+			delete(p.state.externals, source)
+		}
+		return s.readOnce(gvr, target, err)
+	}
+	s.used[source] = true
+	p.state.externals[source] = true
+	store := p.Caches.Ensure(source, ownerName(p.state.uid), p.wake())
+	if !store.Synced() {
+		p.wakeWhen(store.Done())
+	}
+	return store
+}
+
+// commit lets go of the references that the Graph no longer reads. It is called after a pass without failure: a pass that failed half-way does not know what
+// it would have read.
+func (s *stores) commit() {
+	for source := range s.pass.state.externals {
+		if !s.used[source] {
+			s.pass.Caches.Release(source, ownerName(s.pass.state.uid))
+			delete(s.pass.state.externals, source)
+		}
+	}
+}
+
+// readOnce reads, as the account of the Graph, what that account may not watch. When it may not read it either, the error says which right is missing.
+func (s *stores) readOnce(gvr kschema.GroupVersionResource, target executor.Target, denied error) executor.Store {
+	if !apierrors.IsForbidden(denied) {
+		return moment{err: denied}
+	}
+	var client interface {
+		List(context.Context, metav1.ListOptions) (*unstructured.UnstructuredList, error)
+		Get(context.Context, string, metav1.GetOptions, ...string) (*unstructured.Unstructured, error)
+	} = s.pass.client.Resource(gvr)
+	if target.Namespace != "" {
+		client = s.pass.client.Resource(gvr).Namespace(target.Namespace)
+	}
+	if target.Name != "" {
+		object, err := client.Get(s.ctx, target.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return moment{}
+		case err != nil:
+			return moment{err: err}
+		}
+		return moment{objects: []*unstructured.Unstructured{object}}
+	}
+	list, err := client.List(s.ctx, metav1.ListOptions{LabelSelector: target.Selector, FieldSelector: fields.Everything().String()})
+	if err != nil {
+		return moment{err: err}
+	}
+	objects := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		objects[i] = &list.Items[i]
+	}
+	return moment{objects: objects}
+}
+
+// moment is a store of what was read once.
+type moment struct {
+	objects []*unstructured.Unstructured
+	err     error
+}
+
+var read = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// Synced implements executor.Store.
+func (m moment) Synced() bool { return m.err == nil }
+
+// Err implements executor.Store.
+func (m moment) Err() error { return m.err }
+
+// Done implements executor.Store.
+func (m moment) Done() <-chan struct{} { return read }
+
+// Get implements executor.Store.
+func (m moment) Get(namespace, name string) (*unstructured.Unstructured, bool) {
+	for _, o := range m.objects {
+		if o.GetNamespace() == namespace && o.GetName() == name {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// ByIndex implements executor.Store.
+func (m moment) ByIndex(string, string) []*unstructured.Unstructured { return nil }
+
+// List implements executor.Store.
+func (m moment) List() []*unstructured.Unstructured { return m.objects }
+
+// Record implements executor.Store.
+func (m moment) Record(*unstructured.Unstructured) {}
+
+// Expect implements executor.Store.
+func (m moment) Expect(string, string) func() { return func() {} }
+
+func (p *pass) wake() func(watch.Event) {
+	queue, k := p.queue, p.key
+	return func(watch.Event) { queue.Add(k) }
+}
+
+// wakeWhen puts the Graph into the queue when a cache has been read.
+func (p *pass) wakeWhen(done <-chan struct{}) {
+	queue, k, stopped := p.queue, p.key, p.stopped
+	go func() {
+		select {
+		case <-done:
+			queue.Add(k)
+		case <-stopped:
+		}
+	}()
+}
+
+// watchContested has the Graph woken when an object that belongs to somebody else changes or goes.
+func (p *pass) watchContested(contested []executor.Key) {
+	now := map[executor.Key]bool{}
+	for _, object := range contested {
+		now[object] = true
+		p.state.contested[object] = true
+		name := object.Name
+		if object.Namespace != "" {
+			name = object.Namespace + "/" + name
+		}
+		p.Caches.EnsureFor(memberSource(object.GVR), contestOwner(p.state.uid, object), watch.Interest{Index: watch.IndexName, Value: name}, p.wake())
+	}
+	for object := range p.state.contested {
+		if !now[object] {
+			p.Caches.ReleaseOwner(contestOwner(p.state.uid, object))
+			delete(p.state.contested, object)
+		}
+	}
+}
+
+func contestOwner(uid executor.UID, object executor.Key) string {
+	return ownerName(uid) + "/contest/" + object.GVR.String() + "/" + object.Namespace + "/" + object.Name
+}
+
+// memberSource is the watch of all objects of a kind that kro owns.
+func memberSource(gvr kschema.GroupVersionResource) watch.Source {
+	return watch.Source{GVR: gvr, Selector: v1alpha1.OwnedLabel + "=true"}
+}
