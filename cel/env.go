@@ -107,7 +107,7 @@ func NewEnv(t *Types, vars ...Variable) (*Env, error) {
 	return e.With(vars...)
 }
 
-// With gives an environment with more variables; one of a name that is there already replaces it.
+// With gives an environment with more variables, of other names than those that are there.
 func (e *Env) With(vars ...Variable) (*Env, error) {
 	opts := make([]celgo.EnvOption, len(vars))
 	variables := maps.Clone(e.variables)

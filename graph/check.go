@@ -22,7 +22,15 @@ func (c *compiler) checkTypes() {
 	for _, i := range c.order {
 		c.checkNode(c.drafts[i])
 	}
-	for i, d := range c.drafts { // those on a cycle
+	if len(c.order) == len(c.drafts) {
+		return
+	}
+	for _, d := range c.drafts { // those on a cycle see each other without types
+		if d.untyped() {
+			c.declareAs(d, nil)
+		}
+	}
+	for i, d := range c.drafts {
 		if !slices.Contains(c.order, i) {
 			c.checkNode(d)
 		}
@@ -44,11 +52,9 @@ func (c *compiler) checkNode(d *draft) {
 		iterators[name] = celgo.DynType
 	}
 	local := &localScopes{compiler: c, draft: d, iterators: iterators}
-	typed := false
 	for _, s := range d.sites { // forEach expressions come first, those of readyWhen last
-		if s.role == roleReadyWhen && !typed {
+		if s.role == roleReadyWhen {
 			c.typeNode(d)
-			typed = true
 		}
 		if s.bad {
 			continue
@@ -70,9 +76,7 @@ func (c *compiler) checkNode(d *draft) {
 			s.value.expr = s.expr
 		}
 	}
-	if !typed {
-		c.typeNode(d)
-	}
+	c.typeNode(d)
 }
 
 // localScopes are the scopes that only one node has, made when an expression needs them: most need none.
@@ -88,6 +92,9 @@ func (l *localScopes) of(s *site) (*cel.Env, error) {
 	shared, err := l.compiler.scopeOf(s.frame)
 	if err != nil {
 		return nil, err
+	}
+	if s.parsed.Deferred {
+		return l.deferred(s, shared)
 	}
 	switch {
 	case s.role == roleReadyWhen && slices.Contains(s.references, "each"):
@@ -106,6 +113,24 @@ func (l *localScopes) of(s *site) (*cel.Env, error) {
 		})
 	}
 	return shared, nil
+}
+
+// deferred adds what is not typed yet: a deferred field may read nodes that come later.
+func (l *localScopes) deferred(s *site, shared *cel.Env) (*cel.Env, error) {
+	var variables []cel.Variable
+	for _, name := range s.references {
+		other := l.compiler.find(s.frame, name)
+		switch {
+		case other != nil && other.untyped():
+			variables = append(variables, cel.Variable{Name: name, Type: celgo.DynType})
+		case other == nil && l.iterators[name] != nil:
+			variables = append(variables, cel.Variable{Name: name, Type: l.iterators[name]})
+		}
+	}
+	if len(variables) == 0 {
+		return shared, nil
+	}
+	return shared.With(variables...)
 }
 
 func once(kept **cel.Env, build func() (*cel.Env, error)) (*cel.Env, error) {

@@ -32,15 +32,21 @@ func (c *compiler) readDefinition(d *draft) {
 // typeNode types what a node computes, once its expressions are checked.
 func (c *compiler) typeNode(d *draft) {
 	switch {
-	case d.node.Kind == Definition && d.node.Body != nil:
-		d.node.Schema = c.resultOf(d.node.Body)
+	case !d.untyped():
 	case d.node.Kind == Subgraph:
-		d.node.Schema = c.childrenOf(d)
+		c.declareAs(d, c.childrenOf(d))
+	case d.node.Body != nil:
+		c.declareAs(d, c.resultOf(d.node.Body))
 	default:
-		return
+		c.declareAs(d, nil)
 	}
-	if err := c.retype(d); err != nil {
-		c.report(d.at(fieldBody, d.path), Diagnostic{Code: CodeInternal, Message: d.attempt() + err.Error()})
+}
+
+// declareAs makes a node known with the schema of what it computes; nil when that is not known.
+func (c *compiler) declareAs(d *draft, n *schema.Node) {
+	d.node.Schema = n
+	if err := c.declare(d); err != nil {
+		c.report(d.at(fieldBody, d.path), Diagnostic{Code: CodeInternal, Message: d.attempt() + "failed to declare its variable: " + err.Error()})
 	}
 }
 

@@ -24,7 +24,7 @@ type frame struct {
 	owner *draft
 	// names are the nodes of the frame by id: of two with one id the first.
 	names map[string]*draft
-	// scope is the environment that expressions of the frame share; nil until one is compiled, and when types changed.
+	// scope is the environment that expressions of the frame share; nil until one is compiled.
 	scope *cel.Env
 }
 
@@ -106,17 +106,7 @@ func (c *compiler) find(frame int, name string) *draft {
 	return nil
 }
 
-// within tells whether a frame is another one or lies in it.
-func (c *compiler) within(frame, outer int) bool {
-	for ; frame >= 0; frame = c.frames[frame].parent {
-		if frame == outer {
-			return true
-		}
-	}
-	return false
-}
-
-// graphs ties inline graphs to their nodes: one is there when they are.
+// connectInline ties inline graphs to their nodes: one is there when they are.
 func (c *compiler) connectInline() {
 	for _, d := range c.drafts {
 		if owner := c.frames[d.frame].owner; owner != nil {

@@ -6,75 +6,68 @@ import (
 	"kro.run/kro/cel"
 )
 
-// scopeOf returns the environment of a frame: schema, and the nodes of the frame and of those around it. It is made when
-// an expression first needs it.
-func (c *compiler) scopeOf(index int) (*cel.Env, error) {
-	f := c.frames[index]
+// scopeOf returns the environment of a frame: schema, the nodes of the frame, and those of the frames around it that it
+// does not hide. It is made when an expression first needs it. What a node computes has no type before it is checked, so
+// until then the node is no variable: whoever depends on it comes later.
+func (c *compiler) scopeOf(frame int) (*cel.Env, error) {
+	f := c.frames[frame]
 	if f.scope != nil {
 		return f.scope, nil
 	}
-	var err error
-	if f.parent < 0 {
-		f.scope, err = c.documentScope(c.variables(f))
-		return f.scope, err
-	}
-	around, err := c.scopeOf(f.parent)
-	if err != nil {
-		return nil, err
-	}
-	f.scope, err = around.With(c.variables(f)...)
-	return f.scope, err
-}
-
-func (c *compiler) documentScope(variables []cel.Variable) (*cel.Env, error) {
+	var variables []cel.Variable
 	if c.src.Door == DefinitionDoor {
 		instance := cel.Variable{Name: "schema", Type: celgo.DynType}
 		if c.api != nil && c.api.schema != nil {
 			instance.Type = c.types.Declare("schema", c.api.schema)
 		}
-		variables = append([]cel.Variable{instance}, variables...)
+		variables = append(variables, instance)
+	}
+	for _, d := range c.drafts {
+		if c.find(frame, d.src.ID) == d && c.declarable(d) && !d.untyped() {
+			variables = append(variables, c.variable(d))
+		}
 	}
 	env, err := cel.NewEnv(c.types, variables...)
-	if err == nil && c.env.CostLimit > 0 {
+	if err != nil {
+		return nil, err
+	}
+	if c.env.CostLimit > 0 {
 		env = env.WithCostLimit(c.env.CostLimit)
 	}
-	return env, err
+	f.scope = env
+	return env, nil
 }
 
-// variables are the nodes of a frame.
-func (c *compiler) variables(f *frame) []cel.Variable {
-	var variables []cel.Variable
-	for _, d := range c.drafts {
-		id := d.src.ID
-		if f.names[id] != d || d.node.Kind == Patch || !identifier.MatchString(id) || c.reserved(id) {
-			continue // told already, or nothing can refer to it
-		}
-		variables = append(variables, cel.Variable{Name: id, Type: c.variableType(d)})
-	}
-	return variables
+// declarable tells whether a node can be a variable. Of one that cannot, the reason has been told, or nothing can refer
+// to it.
+func (c *compiler) declarable(d *draft) bool {
+	return d.node.Kind != Patch && identifier.MatchString(d.src.ID) && !c.reserved(d.src.ID)
 }
 
-// variableType is the type of a node as others see it.
-func (c *compiler) variableType(d *draft) *celgo.Type {
+// untyped tells that the type of a node is still to be found.
+func (d *draft) untyped() bool {
+	return !d.typed && (d.node.Kind == Definition || d.node.Kind == Subgraph)
+}
+
+func (c *compiler) variable(d *draft) cel.Variable {
 	t := c.objectType(d)
 	if d.node.Kind == Selection || len(d.src.ForEach) > 0 {
-		return celgo.ListType(t)
+		t = celgo.ListType(t)
 	}
-	return t
+	return cel.Variable{Name: d.src.ID, Type: t}
 }
 
-// retype makes a new type of a node known to the expressions that come after.
-func (c *compiler) retype(d *draft) error {
+// declare makes a node whose type has been found a variable of the scopes that see it.
+func (c *compiler) declare(d *draft) error {
+	d.typed = true
 	for i, f := range c.frames {
-		if i != d.frame && c.within(i, d.frame) {
-			f.scope = nil
+		if f.scope == nil || c.find(i, d.src.ID) != d || !c.declarable(d) {
+			continue
+		}
+		var err error
+		if f.scope, err = f.scope.With(c.variable(d)); err != nil {
+			return err
 		}
 	}
-	f := c.frames[d.frame]
-	if f.scope == nil || f.names[d.src.ID] != d || !identifier.MatchString(d.src.ID) || c.reserved(d.src.ID) {
-		return nil
-	}
-	var err error
-	f.scope, err = f.scope.With(cel.Variable{Name: d.src.ID, Type: c.variableType(d)})
-	return err
+	return nil
 }
