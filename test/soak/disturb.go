@@ -47,15 +47,15 @@ func (s *soak) disturb(ctx context.Context) error {
 }
 
 func (s *soak) summary(all []*editor, happened map[string]int) {
-	count, failed := 0, 0
+	var sum tally
 	for _, e := range all {
-		count, failed = count+e.count, failed+e.failed
+		sum.plus(e.tally)
 	}
 	var faults []string
 	for _, name := range slices.Sorted(maps.Keys(happened)) {
 		faults = append(faults, fmt.Sprintf("%d × %s", happened[name], name))
 	}
-	s.tell("%d changes by others (%d of them failed); %s", count, failed, strings.Join(faults, ", "))
+	s.tell("%d changes by others, %d more to objects that were not there, %d that failed; %s", sum.done, sum.absent, sum.failed, strings.Join(faults, ", "))
 }
 
 // tell prints a line with the time since the faults began and the controller's memory.

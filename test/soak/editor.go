@@ -24,8 +24,29 @@ type editor struct {
 	absent  map[int]bool // deleted, as far as the editor knows
 	pending map[int]bool // there is something to be undone: leave the instance alone
 	undo    []undo
-	count   int
-	failed  int
+	tally   tally
+}
+
+// tally counts what came of an editor's requests.
+type tally struct {
+	done   int
+	absent int // there was no such object
+	failed int // refused, or lost with the server
+}
+
+func (t *tally) add(err error) {
+	switch {
+	case err == nil:
+		t.done++
+	case apierrors.IsNotFound(err):
+		t.absent++
+	default:
+		t.failed++
+	}
+}
+
+func (t *tally) plus(more tally) {
+	t.done, t.absent, t.failed = t.done+more.done, t.absent+more.absent, t.failed+more.failed
 }
 
 // undo is something that must be done later, and be done for sure.
@@ -76,8 +97,9 @@ func (e *editor) undoDue(ctx context.Context, now time.Time) {
 			left = append(left, u)
 			continue
 		}
-		if err := u.do(ctx); err != nil && !apierrors.IsNotFound(err) {
-			e.failed++
+		err := u.do(ctx)
+		e.tally.add(err)
+		if err != nil && !apierrors.IsNotFound(err) {
 			left = append(left, u)
 			continue
 		}
@@ -112,13 +134,10 @@ func (e *editor) change(ctx context.Context) {
 	if e.pending[slot] {
 		return
 	}
-	e.count++
 	if e.absent[slot] {
 		do = (*editor).createInstance
 	}
-	if err := do(e, ctx, slot); err != nil {
-		e.failed++
-	}
+	e.tally.add(do(e, ctx, slot))
 }
 
 func (e *editor) pick() func(*editor, context.Context, int) error {

@@ -86,8 +86,7 @@ func TestASeedRepeatsTheSameDecisions(t *testing.T) {
 		p := newPlan(seed)
 		e := newEditor(&soak{options: options{n: 100, seed: seed}}, 1)
 		for range 50 {
-			kind, path := e.victim(3)
-			made = append(made, p.next().name, kind, path, fmt.Sprint(e.spec()))
+			made = append(made, p.next().name, fmt.Sprint(e.victim(3)), fmt.Sprint(e.spec()))
 		}
 		return made
 	}
@@ -107,6 +106,34 @@ func TestEveryFaultHappens(t *testing.T) {
 	}
 	if len(happened) != len(faults) {
 		t.Errorf("only these happened: %v", happened)
+	}
+}
+
+func TestVandalsTouchOnlyWhatTheControllerWrote(t *testing.T) {
+	var a app
+	a.Metadata.Name, a.Spec = appName(3), appSpec{Extra: true, Entries: []string{"a"}}
+	written := map[string]object{}
+	for _, o := range expected(a, inputs{revision: 1}) {
+		written[client.Path(children[o["kind"].(string)], namespace, o.meta()["name"].(string))] = o
+	}
+	e := newEditor(&soak{options: options{n: 10}}, 3)
+	seen := map[string]bool{}
+	for range 200 {
+		v := e.victim(3)
+		want, found := written[v.path]
+		if !found {
+			t.Fatalf("%s is no object of the instance", v.path)
+		}
+		seen[v.path] = true
+		data, _ := want["data"].(map[string]any)
+		for _, key := range v.data {
+			if _, found := data[key]; !found {
+				t.Errorf("%s has no data.%s", v.path, key)
+			}
+		}
+	}
+	if len(seen) != len(written) {
+		t.Errorf("only these are ever touched: %v", seen)
 	}
 }
 

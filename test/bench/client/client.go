@@ -49,7 +49,7 @@ func Path(resource kschema.GroupVersionResource, namespace string, name ...strin
 
 // Get reads an object, or a list, into a value. Options are query parameters: key, value, key, value.
 func (c *Client) Get(ctx context.Context, path string, into any, options ...string) error {
-	data, err := query(c.rest.Get().AbsPath(path), options).Do(ctx).Raw()
+	data, err := send(ctx, query(c.rest.Get().AbsPath(path), options))
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (c *Client) Create(ctx context.Context, path string, object any) (Item, err
 	if err != nil {
 		return Item{}, err
 	}
-	return answered(c.rest.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Raw())
+	return answered(send(ctx, c.rest.Post().AbsPath(path).SetHeader("Content-Type", "application/json").Body(body)))
 }
 
 // Apply sends an object by server-side apply, with force.
@@ -72,7 +72,7 @@ func (c *Client) Apply(ctx context.Context, path string, object any) (Item, erro
 		return Item{}, err
 	}
 	request := c.rest.Patch(types.ApplyYAMLPatchType).AbsPath(path).Param("fieldManager", c.user).Param("force", "true")
-	return answered(request.Body(body).Do(ctx).Raw())
+	return answered(send(ctx, request.Body(body)))
 }
 
 // Merge changes an object by a merge patch.
@@ -81,14 +81,23 @@ func (c *Client) Merge(ctx context.Context, path string, patch any) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.rest.Patch(types.MergePatchType).AbsPath(path).Body(body).Do(ctx).Raw()
+	_, err = send(ctx, c.rest.Patch(types.MergePatchType).AbsPath(path).Body(body))
 	return err
 }
 
 // Delete asks for the deletion of an object, or of a collection.
 func (c *Client) Delete(ctx context.Context, path string, options ...string) error {
-	_, err := query(c.rest.Delete().AbsPath(path), options).Do(ctx).Raw()
+	_, err := send(ctx, query(c.rest.Delete().AbsPath(path), options))
 	return err
+}
+
+// send gives the text of an answer. An error holds what the server says: only Result.Error reads that, Raw does not.
+func send(ctx context.Context, request *rest.Request) ([]byte, error) {
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil {
+		return nil, err
+	}
+	return result.Raw()
 }
 
 func query(request *rest.Request, options []string) *rest.Request {

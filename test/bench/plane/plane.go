@@ -43,8 +43,8 @@ type Plane struct {
 }
 
 const (
-	attempts = 3 // how often other ports are tried when somebody took one of ours
-	patience = 20 * time.Second
+	attempts = 3                // how often other ports are tried when somebody took one of ours
+	patience = 10 * time.Second // for an API server to end in good order
 )
 
 // Start brings a plane up and returns when it serves. What it started is stopped again when it fails.
@@ -111,7 +111,11 @@ func (p *Plane) StopAPIServer(atOnce bool) error {
 	if atOnce {
 		return p.server().Kill()
 	}
-	return p.server().Stop(patience)
+	// It waits for its watches to end, which they do not; a node would lose its patience as well.
+	if err := p.server().Stop(patience); !errors.Is(err, process.ErrKilled) {
+		return err
+	}
+	return nil
 }
 
 func (p *Plane) start(name string, args []string, audit *audit.Log) (*process.Process, error) {

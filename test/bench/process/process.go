@@ -108,8 +108,11 @@ func (p *Process) Stop(patience time.Duration) error {
 	if err := p.Kill(); err != nil {
 		return err
 	}
-	return fmt.Errorf("%s did not end within %s of SIGTERM and was killed", p.options.Name, patience)
+	return fmt.Errorf("%s did not end within %s of SIGTERM: %w", p.options.Name, patience, ErrKilled)
 }
+
+// ErrKilled is in the error of Stop when the process has not ended by itself, but has ended.
+var ErrKilled = errors.New("it was killed")
 
 // Kill ends the process without warning, and returns when it has ended.
 func (p *Process) Kill() error {

@@ -56,8 +56,8 @@ func TestAProcessThatIgnoresTheRequestIsKilled(t *testing.T) {
 		}
 	}
 	err := p.Stop(20 * time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "was killed") {
-		t.Errorf("Stop() = %v, want that it was killed", err)
+	if !errors.Is(err, ErrKilled) {
+		t.Errorf("Stop() = %v, want ErrKilled", err)
 	}
 	<-p.Done()
 }
