@@ -71,6 +71,28 @@ corpus: $(LOCAL) ## Bring the published examples of ../shared up
 		$(LOCAL) run --state .kro/corpus --crds config/crd -- env KUBECONFIG_OF_TESTS={kubeconfig} CORPUS=$(abspath $(SHARED))/corpus/upstream-examples/kubernetes \
 			$(GO) test -count=1 -timeout=20m -v -run PublishedExamples ./test/e2e
 
+# How many instances make bench and make soak work with, and how long make soak breaks things.
+N      ?= 1000
+FOR    ?= 5m
+
+bench: build $(LOCAL) ## Measure bin/kro beside the bare floor (N=1000 instances)
+	@$(GO) run ./test/bench -binary bin/kro -n $(N) -json bin/bench.json
+
+bench-check: build $(LOCAL) ## The same, and fail when a bound of test/bench/bounds.json is passed
+	@$(GO) run ./test/bench -binary bin/kro -n $(N) -check
+
+soak: build $(LOCAL) ## Break things at random for a while (FOR=5m, N=1000) and compare the end with what should be
+	@$(GO) run ./test/soak -binary bin/kro -n $(N) -duration $(FOR)
+
+simulate: ## Run 100,000 generated graphs through generated histories with faults (RUNS=n for another number)
+	@$(GO) test ./internal/controller/instance -run AnyCourse -rapid.checks=$(or $(RUNS),100000) -rapid.nofailfile -timeout 120m
+
+fuzz: ## Fuzz scanner, SimpleSchema and compiler for a minute each
+	@$(GO) test ./cel -run '^$$' -fuzz FuzzScan -fuzztime 1m
+	@$(GO) test ./simpleschema -run '^$$' -fuzz FuzzLexMarkers -fuzztime 1m
+	@$(GO) test ./simpleschema -run '^$$' -fuzz FuzzBuild -fuzztime 1m
+	@$(GO) test ./graph -run '^$$' -fuzz FuzzCompile -fuzztime 1m
+
 generate: ## Write generated code and CRDs anew
 	$(GO) generate ./config/...
 
