@@ -18,7 +18,8 @@ const (
 // when it does not within the minute. An error of Never fails it at once.
 func Eventually(t testing.TB, what string, check func(context.Context) error) {
 	t.Helper()
-	if err := poll(t.Context(), Within, check); err != nil {
+	// Not the context of the test itself, which has ended when its cleanups run.
+	if err := poll(context.WithoutCancel(t.Context()), Within, check); err != nil {
 		t.Fatalf("waited for: %s: %v", what, err)
 	}
 }
