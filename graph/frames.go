@@ -22,8 +22,9 @@ type frame struct {
 	parent, depth int
 	// owner is the node whose inline graph this is; nil for the document.
 	owner *draft
-	// names are the nodes of the frame by id: of two with one id the first.
+	// names are the nodes of the frame by id: of two with one id the first. nodes are the same in document order.
 	names map[string]*draft
+	nodes []*draft
 	// scope is the environment that expressions of the frame share; nil until one is compiled.
 	scope *cel.Env
 }

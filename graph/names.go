@@ -104,14 +104,14 @@ func (c *compiler) checkNames() {
 			c.report(at, Diagnostic{Code: CodeName, Hint: hint,
 				Message: c.validating() + namingConvention + fmt.Sprintf("id %s is not a valid KRO %s id: %s", id, d.noun, rule)})
 		}
-		names := c.frames[d.frame].names
-		if first, taken := names[id]; taken {
+		f := c.frames[d.frame]
+		if first, taken := f.names[id]; taken {
 			c.report(at, Diagnostic{Code: CodeName,
 				Message: c.validating() + namingConvention + fmt.Sprintf("found duplicate %s IDs %s", d.noun, id),
 				Hint:    fmt.Sprintf("%s has it already", first.path)})
 			continue
 		}
-		names[id] = d
+		f.names[id], f.nodes = d, append(f.nodes, d)
 	}
 	for _, d := range c.drafts {
 		c.checkIterators(d)

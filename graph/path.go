@@ -10,7 +10,7 @@ import (
 
 // joinField appends the name of a field to a path.
 func joinField(path, name string) string {
-	if name == "" || strings.ContainsAny(name, `."[]`) {
+	if name == "" || strings.ContainsAny(name, `."[]{`) {
 		return path + "[" + strconv.Quote(name) + "]"
 	}
 	if path == "" {

@@ -135,7 +135,7 @@ func (c *compiler) scopeHint(s *site, name string, visible func(string) bool) st
 	case s.role == roleReadyWhen && visible("each"):
 		return "readyWhen of a collection looks at one item, as each"
 	case s.role == roleReadyWhen:
-		return "readyWhen may refer to its own resource only, by its id"
+		return fmt.Sprintf("readyWhen may refer to its own %s only, by its id", c.noun())
 	case name == "each":
 		return "each stands for an item in the readyWhen of a collection only"
 	}

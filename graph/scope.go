@@ -22,9 +22,11 @@ func (c *compiler) scopeOf(frame int) (*cel.Env, error) {
 		}
 		variables = append(variables, instance)
 	}
-	for _, d := range c.drafts {
-		if c.find(frame, d.src.ID) == d && c.declarable(d) && !d.untyped() {
-			variables = append(variables, c.variable(d))
+	for at := frame; at >= 0; at = c.frames[at].parent {
+		for _, d := range c.frames[at].nodes {
+			if c.declarable(d) && !d.untyped() && (at == frame || c.find(frame, d.src.ID) == d) {
+				variables = append(variables, c.variable(d))
+			}
 		}
 	}
 	env, err := cel.NewEnv(c.types, variables...)
