@@ -45,7 +45,9 @@ func patchManagersOf(uid UID) string {
 }
 
 // IsPatchManagerOf tells that a field manager is that of a patch of this owner, be the node there or not.
-func IsPatchManagerOf(uid UID, manager string) bool { return strings.HasPrefix(manager, patchManagersOf(uid)) }
+func IsPatchManagerOf(uid UID, manager string) bool {
+	return strings.HasPrefix(manager, patchManagersOf(uid))
+}
 
 // ManagerConflictError says that another field manager holds a field which a patch contributes. It is not taken away from that one.
 type ManagerConflictError struct {

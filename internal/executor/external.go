@@ -94,7 +94,7 @@ func (r *run) cede(w *write, live *unstructured.Unstructured) bool {
 		return false
 	}
 	r.Memory.cede(r.Owner.Key(), w.key, live.GetUID(), paths)
-	w.hash = apply.ContentHash(w.desired.Object)
+	w.hash = contentHash(w.desired)
 	return true
 }
 
@@ -114,7 +114,7 @@ func heldByOther(live *unstructured.Unstructured, own string, path []string) boo
 			return false
 		}
 		var fields map[string]any
-		if json.Unmarshal(entry.FieldsV1.Raw, &fields) != nil {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
 			return false
 		}
 		for _, step := range path {

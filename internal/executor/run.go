@@ -216,7 +216,8 @@ func (r *run) compare(ctx context.Context, task engine.Task) []write {
 		w.key = Key{GVR: desired.Resource, Namespace: w.desired.GetNamespace(), Name: w.desired.GetName()}
 		w.observed, _ = r.Stores.Members(w.key.GVR).Get(w.key.Namespace, w.key.Name)
 		r.leaveCeded(&w)
-		w.hash = apply.ContentHash(w.desired.Object)
+		w.keepVersion()
+		w.hash = contentHash(w.desired)
 		r.hashes[path][item] = w.hash
 		writes[item] = w
 	}

@@ -108,6 +108,7 @@ type state struct {
 	// externals are what its references read and its patches contribute to, contested the objects of others that it wants.
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
+	brake     executor.Brake
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
 	wave      string

@@ -79,6 +79,10 @@ func (c *Controller) reconcile(ctx context.Context, k types.NamespacedName) (aga
 	if p.awaitCaches(program) {
 		return again{}, nil
 	}
+	// A graph that rewrites its own input waits for its next turn.
+	if wait := p.state.brake.Held(c.Clock.Now(), object.GetGeneration(), 0); wait > 0 {
+		return again{after: wait}, nil
+	}
 	return p.converge(ctx, program)
 }
 
@@ -162,6 +166,7 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	}
 	outcome := work.Outcome()
 	p.watchContested(done.Contested)
+	p.state.brake.Note(p.Clock.Now(), done.Sent)
 	p.await(p.key, outcome.Missing)
 
 	status := p.status
@@ -177,6 +182,9 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	}
 	if !outcome.Failed {
 		p.stores.commit()
+	}
+	if p.state.brake.Driver != "" {
+		next.after = executor.RewriteWindow // to see whether it has calmed down
 	}
 	next.failed = next.failed || outcome.Failed || pruneErr != nil || releaseErr != nil
 	return next, nil
@@ -221,6 +229,8 @@ func (p *pass) tell(outcome engine.Outcome, pruneErr, releaseErr error) {
 		p.report.False(resourcesConverged, "ReleaseFailed", conditions.Short(releaseErr.Error()))
 	case reason != "":
 		p.report.False(resourcesConverged, reason, message)
+	case p.state.brake.Driver != "":
+		p.report.False(resourcesConverged, "Thrashing", "reconciliation is slowed down: "+p.state.brake.Driver)
 	default:
 		p.report.True(resourcesConverged, "Applied", "everything is applied and ready")
 	}

@@ -45,10 +45,11 @@ func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Targ
 		return s.readOnce(gvr, target, err)
 	}
 	s.used[source] = true
+	known := p.state.externals[source]
 	p.state.externals[source] = true
 	store := p.Caches.Ensure(source, ownerName(p.state.uid), p.wake())
-	if !store.Synced() {
-		p.wakeWhen(store.Done())
+	if !known && !store.Synced() {
+		p.wakeWhen(store.Done()) // a list of nothing gives no event
 	}
 	return store
 }

@@ -122,7 +122,7 @@ type state struct {
 	// externals are what its references read, contested the objects of others that it wants.
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
-	brake     brake
+	brake     executor.Brake
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
 	wave      string

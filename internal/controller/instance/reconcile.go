@@ -78,7 +78,7 @@ func (c *Controller) reconcile(ctx context.Context, k key) (again, error) {
 		return again{}, err
 	}
 	// A graph that rewrites its own input waits for its next turn.
-	if wait := p.state.brake.held(c.Clock.Now(), instance.GetGeneration(), snapshot.definition.Revision); wait > 0 {
+	if wait := p.state.brake.Held(c.Clock.Now(), instance.GetGeneration(), snapshot.definition.Revision); wait > 0 {
 		return again{after: wait}, nil
 	}
 	return p.converge(ctx, program)
@@ -130,7 +130,7 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	}
 	outcome := work.Outcome()
 	p.watchContested(done.Contested)
-	p.state.brake.note(p.Clock.Now(), done.Sent)
+	p.state.brake.Note(p.Clock.Now(), done.Sent)
 
 	retiring, pruneErr := p.prune(ctx, outcome, done)
 	contributions, releaseErr := p.releaseUnwanted(ctx, outcome)
@@ -152,8 +152,8 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 		p.stores.commit()
 	}
 	next := again{failed: outcome.Failed || pruneErr != nil}
-	if p.state.brake.driver != "" {
-		next.after = rewriteWindow // to see whether it has calmed down
+	if p.state.brake.Driver != "" {
+		next.after = executor.RewriteWindow // to see whether it has calmed down
 	}
 	return next, nil
 }
@@ -165,8 +165,8 @@ func (p *pass) tell(outcome engine.Outcome, pruneErr error) {
 		p.report.False(resourcesReady, "ResourceDeleting", outcome.Message)
 	case outcome.Message != "":
 		p.report.False(resourcesReady, "NotReady", outcome.Message)
-	case p.state.brake.driver != "":
-		p.report.False(resourcesReady, "Thrashing", "reconciliation is slowed down: "+p.state.brake.driver)
+	case p.state.brake.Driver != "":
+		p.report.False(resourcesReady, "Thrashing", "reconciliation is slowed down: "+p.state.brake.Driver)
 	case pruneErr != nil:
 		p.report.False(resourcesReady, "NotReady", "resource reconciliation failed: prune failed: "+pruneErr.Error())
 	default:

@@ -89,8 +89,8 @@ func TestFightOverAFieldIsSlowedDownAndNamed(t *testing.T) {
 		s.stepAll()
 		s.work()
 	}
-	if got := s.server.writes - before; got > rewriteBudget+5 {
-		t.Fatalf("%d writes in no time, want the brake on after %d", got, rewriteBudget)
+	if got := s.server.writes - before; got > executor.RewriteBudget+5 {
+		t.Fatalf("%d writes in no time, want the brake on after %d", got, executor.RewriteBudget)
 	}
 	if text := s.summary(); !strings.Contains(text, "Thrashing") || !strings.Contains(text, "Thing ns/one-a") || !strings.Contains(text, "spec.v") {
 		t.Fatalf("the condition does not name the object and the field:\n%s", text)

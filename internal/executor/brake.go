@@ -1,4 +1,4 @@
-package instance
+package executor
 
 import (
 	"fmt"
@@ -8,29 +8,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"kro.run/kro/internal/executor"
 )
 
 // A graph may rewrite its own input: a template that reads what its own object changes, or another controller that
 // changes back what the template wants. Such an instance would go on for ever, at full speed. The guard lets an object
 // be rewritten a number of times in a window; after that the instance is slowed down, and its condition names the object
-// and the field. An edit of the instance, or of
-// its definition, lifts the brake at once.
+// and the field. An edit of the instance, or of its definition, lifts the brake at once. Graphs have the same guard.
 const (
-	rewriteBudget = 12
-	rewriteWindow = 30 * time.Second
-	brakeMax      = 5 * time.Minute
+	// RewriteBudget is how often one object may be rewritten in RewriteWindow.
+	RewriteBudget = 12
+	RewriteWindow = 30 * time.Second
+
+	brakeMax = 5 * time.Minute
 )
 
-// brake remembers how often an instance rewrote its objects of late.
-type brake struct {
-	rewrites   map[executor.Key]*rewrites
+// Brake remembers how often an instance rewrote its objects of late.
+type Brake struct {
+	rewrites   map[Key]*rewrites
 	generation int64
 	revision   int64
 	until      time.Time
 	delay      time.Duration
-	driver     string
+	// Driver says what makes the instance go on and on; empty when nothing does.
+	Driver string
 }
 
 type rewrites struct {
@@ -38,18 +38,18 @@ type rewrites struct {
 	last  *unstructured.Unstructured
 }
 
-// held tells how long the instance has to wait still.
-func (b *brake) held(now time.Time, generation, revision int64) time.Duration {
+// Held tells how long the instance has to wait still.
+func (b *Brake) Held(now time.Time, generation, revision int64) time.Duration {
 	if b.generation != generation || b.revision != revision {
-		*b = brake{generation: generation, revision: revision}
+		*b = Brake{generation: generation, revision: revision}
 	}
 	return b.until.Sub(now)
 }
 
-// note counts what a pass sent. It puts the brake on when an object went over the budget.
-func (b *brake) note(now time.Time, sent []executor.Sent) {
+// Note counts what a pass sent. It puts the brake on when an object went over the budget.
+func (b *Brake) Note(now time.Time, sent []Sent) {
 	if b.rewrites == nil {
-		b.rewrites = map[executor.Key]*rewrites{}
+		b.rewrites = map[Key]*rewrites{}
 	}
 	braked := false
 	for _, s := range sent {
@@ -59,12 +59,12 @@ func (b *brake) note(now time.Time, sent []executor.Sent) {
 			b.rewrites[s.Key] = r
 		}
 		r.times = append(recent(r.times, now), now)
-		if len(r.times) > rewriteBudget {
-			b.driver = fmt.Sprintf("%s was rewritten %d times in %s; %s", executor.Describe(s.Desired), len(r.times), rewriteWindow, driver(s, r.last))
+		if len(r.times) > RewriteBudget {
+			b.Driver = fmt.Sprintf("%s was rewritten %d times in %s; %s", Describe(s.Desired), len(r.times), RewriteWindow, driver(s, r.last))
 			braked = true
 		}
 		// What was sent is kept only once an object looks suspicious: nearly all are sent once.
-		if r.last = nil; len(r.times) > rewriteBudget/2 {
+		if r.last = nil; len(r.times) > RewriteBudget/2 {
 			r.last = s.Desired
 		}
 	}
@@ -78,17 +78,17 @@ func (b *brake) note(now time.Time, sent []executor.Sent) {
 		b.delay = min(max(2*b.delay, time.Second), brakeMax)
 		b.until = now.Add(b.delay)
 	case len(b.rewrites) == 0:
-		b.delay, b.driver = 0, ""
+		b.delay, b.Driver = 0, ""
 	}
 }
 
 func recent(times []time.Time, now time.Time) []time.Time {
-	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) > rewriteWindow })
+	return slices.DeleteFunc(times, func(t time.Time) bool { return now.Sub(t) > RewriteWindow })
 }
 
 // driver says what made the object be sent again: a field that the template gave another value, or one that somebody
 // else changed back.
-func driver(s executor.Sent, last *unstructured.Unstructured) string {
+func driver(s Sent, last *unstructured.Unstructured) string {
 	if last != nil {
 		if path := firstDifference("", last.Object, s.Desired.Object); path != "" {
 			return "its field " + path + " comes out different each time: the graph rewrites its own input"
@@ -112,7 +112,7 @@ func firstDifference(path string, a, b any) string {
 		}
 		return path
 	}
-	for _, name := range slices.Sorted(maps.Keys(union(x, y))) {
+	for _, name := range slices.Sorted(maps.Keys(namesOf(x, y))) {
 		if found := firstDifference(join(path, name), x[name], y[name]); found != "" {
 			return found
 		}
@@ -138,7 +138,7 @@ func firstUnmet(path string, desired, observed any) string {
 	return ""
 }
 
-func union(a, b map[string]any) map[string]bool {
+func namesOf(a, b map[string]any) map[string]bool {
 	out := make(map[string]bool, len(a)+len(b))
 	for k := range a {
 		out[k] = true
