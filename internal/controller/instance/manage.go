@@ -169,9 +169,19 @@ func foreignKeys(in map[string]string) map[string]any {
 	return out
 }
 
+// managed tells that the instance has all of its metadata. That another version of kro wrote it is no reason to write it again.
 func (p *pass) managed(labels, annotations map[string]string) bool {
-	return slices.Contains(p.instance.GetFinalizers(), v1alpha1.Finalizer) &&
-		includes(p.instance.GetLabels(), labels) && includes(p.instance.GetAnnotations(), annotations)
+	standing := p.instance.GetLabels()
+	if v := standing[v1alpha1.VersionLabel]; v != "" {
+		labels = maps.Clone(labels)
+		labels[v1alpha1.VersionLabel] = v
+	}
+	tools := p.instance.GetAnnotations()
+	if v := tools[v1alpha1.ApplySetToolingAnnotation]; strings.HasPrefix(v, "kro/") {
+		annotations = maps.Clone(annotations)
+		annotations[v1alpha1.ApplySetToolingAnnotation] = v
+	}
+	return slices.Contains(p.instance.GetFinalizers(), v1alpha1.Finalizer) && includes(standing, labels) && includes(tools, annotations)
 }
 
 func (p *pass) parentMetadata(inventory apply.Inventory) (labels, annotations map[string]string) {
