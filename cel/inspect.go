@@ -312,3 +312,18 @@ func (i *inspector) step(e ast.Expr) names {
 	}
 	return i.walk(e)
 }
+
+// FunctionsOf gives the functions of a namespace, whole names in order: random.seededInt and its like for random.
+func FunctionsOf(namespace string) []string {
+	b, err := base()
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(b.functions)) {
+		if strings.HasPrefix(name, namespace+".") {
+			found = append(found, name)
+		}
+	}
+	return found
+}

@@ -139,6 +139,9 @@ func (c *compiler) scopeHint(s *site, name string, visible func(string) bool) st
 	case name == "each":
 		return "each stands for an item in the readyWhen of a collection only"
 	}
+	if functions := cel.FunctionsOf(name); len(functions) > 0 {
+		return "there are " + strings.Join(functions, ", ")
+	}
 	candidates := []string{"schema"}
 	for _, d := range c.drafts {
 		candidates = append(candidates, d.src.ID)

@@ -109,9 +109,9 @@ func (c *compiler) checkMetadata(d *draft, metadata map[string]any, root string)
 			if prefix := reservedPrefix(key); prefix != "" {
 				at.path = joinField(root+"."+field, key)
 				c.report(at, Diagnostic{Code: CodeIdentity,
-					Message: fmt.Sprintf("%sinvalid %s for %s %q: %s. %s with prefix %q are reserved for internal use",
-						d.attempt(), strings.TrimSuffix(field, "s"), d.noun, d.name, key, field, prefix),
-					Hint: "choose another prefix"})
+					Message: fmt.Sprintf("%sinvalid %s for %s %q. %s with prefix %q are reserved for internal use",
+						d.attempt(), strings.TrimSuffix(field, "s"), d.noun, d.name, field, prefix),
+					Hint: "choose another prefix than that of " + key})
 			}
 		}
 	}
