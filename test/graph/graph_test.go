@@ -214,3 +214,94 @@ spec:
 	b.condition("early", "Accepted", "True", "Compiled")
 	b.condition("early", "ResourcesConverged", "False", "ApplyFailed") // the account default may do nothing
 }
+
+func TestInlineGraphs(t *testing.T) {
+	b := newBench(t)
+	b.rights()
+	b.apply(`apiVersion: kro.run/v1alpha1
+kind: Graph
+metadata: {name: nested}
+spec:
+  serviceAccountName: worker
+  nodes:
+  - id: base
+    def: {name: outer}
+  - id: inner
+    graph:
+      nodes:
+      - id: settings
+        template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${base.name}-settings"}, data: {a: "1"}}
+      - id: copy
+        template: {apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {of: "${settings.metadata.name}"}}
+  - id: reader
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: reader}, data: {read: "${inner.copy.data.of}"}}`)
+	b.converged("nested")
+	if err := field("outer-settings", "data", "read")(b.get(configMaps, b.ns, "reader")); err != nil {
+		t.Error(err)
+	}
+	inner := b.get(configMaps, b.ns, "copy")
+	if inner.GetLabels()["kro.run/node-id"] != "inner.copy" || inner.GetAnnotations()["internal.kro.run/node-path"] != "inner/copy" {
+		t.Errorf("the marks of a nested node are %v %v", inner.GetLabels(), inner.GetAnnotations())
+	}
+	b.delete(graphs, b.ns, "nested")
+	b.gone(graphs, b.ns, "nested")
+	b.gone(configMaps, b.ns, "outer-settings")
+}
+
+func TestTwoNodesOfOneObjectAreRefusedBeforeEitherIsWritten(t *testing.T) {
+	b := newBench(t)
+	b.rights()
+	b.apply(strings.NewReplacer("name: second", "name: first", "${first.data.a}", "2").Replace(pair))
+	message := b.condition("pair", "ResourcesConverged", "False", "ApplyFailed")
+	if !strings.Contains(message, "first") || !strings.Contains(message, "second") {
+		t.Errorf("the message does not name both nodes: %s", message)
+	}
+	if err := b.Gone(t.Context(), configMaps, b.ns, "first"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARejectedMemberIsShownAndItsSiblingsGoOn(t *testing.T) {
+	b := newBench(t)
+	b.rights()
+	members := `apiVersion: kro.run/v1alpha1
+kind: Graph
+metadata: {name: members}
+spec:
+  serviceAccountName: worker
+  nodes:
+  - id: each1
+    forEach: [{i: "${['a', 'b']}"}]
+    template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "m-${i}"}, immutable: IMMUTABLE, data: {v: "1"}}`
+	b.apply(strings.Replace(members, "IMMUTABLE", "\"${i == 'a'}\"", 1))
+	b.converged("members")
+	b.apply(strings.NewReplacer("IMMUTABLE", "\"${i == 'a'}\"", `v: "1"`, `v: "2"`).Replace(members))
+	message := b.condition("members", "ResourcesConverged", "False", "ApplyFailed")
+	if !strings.Contains(message, "m-a") {
+		t.Errorf("the message does not name the member: %s", message)
+	}
+	b.eventually(configMaps, b.ns, "m-b", field("2", "data", "v"))
+	b.apply(strings.Replace(members, "IMMUTABLE", "\"${i == 'a'}\"", 1))
+	b.converged("members")
+}
+
+func TestAComputedKindThatIsNotServedIsWaitedFor(t *testing.T) {
+	b := newBench(t)
+	b.rights()
+	b.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: which}\ndata: {kind: ConfigMap}")
+	b.apply(`apiVersion: kro.run/v1alpha1
+kind: Graph
+metadata: {name: dynamic}
+spec:
+  serviceAccountName: worker
+  nodes:
+  - id: which
+    ref: {apiVersion: v1, kind: ConfigMap, metadata: {name: which}}
+  - id: made
+    template: {apiVersion: v1, kind: "${which.data.kind}", metadata: {name: made}, data: {x: "1"}}`)
+	b.converged("dynamic")
+	b.get(configMaps, b.ns, "made")
+	b.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: which}\ndata: {kind: Nonsense}")
+	b.condition("dynamic", "ResourcesConverged", "False", "DataPending")
+	b.get(configMaps, b.ns, "made") // nothing is pruned while a kind is missing
+}
