@@ -76,6 +76,12 @@ func (m *Memory) record(owner string, key slot, desired string, answer *unstruct
 	m.store(owner, key, applied{desired: desired, version: answer.GetResourceVersion(), result: key.result(answer)})
 }
 
+// appliedBefore tells that a desired object is the one that was applied last.
+func (m *Memory) appliedBefore(owner string, key slot, hash string) bool {
+	last, known := m.lookup(owner, key)
+	return known && last.desired == hash
+}
+
 // inOrder tells that applying the desired object again would change nothing on the observed one. The trusted hash, from
 // the status of the instance, stands in for memory after a restart.
 func (m *Memory) inOrder(owner string, key slot, desired *unstructured.Unstructured, hash string, observed *unstructured.Unstructured, trusted bool) bool {

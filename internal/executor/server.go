@@ -26,6 +26,8 @@ type Server interface {
 	// Delete deletes the object of that UID, and what it owns with it (a Job takes its Pods along). An object that is
 	// gone, or that has been replaced by another, is no error.
 	Delete(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured) error
+	// Patch sends a JSON patch for an object as a manager.
+	Patch(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, manager string, ops []map[string]any) (*unstructured.Unstructured, error)
 	// Merge sends a JSON merge patch for the metadata of the object of that UID. An object that is gone, or that has been replaced by another, is no
 	// error.
 	Merge(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, metadata map[string]any) error
@@ -63,6 +65,15 @@ func (l Live) Apply(ctx context.Context, gvr kschema.GroupVersionResource, objec
 	}
 	return l.resource(gvr, object.GetNamespace()).Apply(ctx, object.GetName(), object,
 		metav1.ApplyOptions{FieldManager: options.Manager, Force: options.Force}, subresources...)
+}
+
+// Patch implements Server.
+func (l Live) Patch(ctx context.Context, gvr kschema.GroupVersionResource, object *unstructured.Unstructured, manager string, ops []map[string]any) (*unstructured.Unstructured, error) {
+	data, err := json.Marshal(ops)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a patch: %w", err)
+	}
+	return l.resource(gvr, object.GetNamespace()).Patch(ctx, object.GetName(), types.JSONPatchType, data, metav1.PatchOptions{FieldManager: manager})
 }
 
 // Get implements Server.

@@ -44,6 +44,9 @@ func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstruct
 	}
 	defer members.Expect(w.key.Namespace, w.key.Name)()
 	if answer, err = r.attempt(ctx, &w); err != nil {
+		answer, err = r.repair(ctx, &w, err)
+	}
+	if err != nil {
 		if uncertain(err) {
 			r.Memory.doubt(r.Owner.Key(), w.key)
 		}
