@@ -22,15 +22,7 @@ func (c *compiler) checkTypes() {
 	for _, i := range c.order {
 		c.checkNode(c.drafts[i])
 	}
-	if len(c.order) == len(c.drafts) {
-		return
-	}
-	for _, d := range c.drafts { // those on a cycle see each other without types
-		if d.untyped() {
-			c.declareAs(d, nil)
-		}
-	}
-	for i, d := range c.drafts {
+	for i, d := range c.drafts { // those on a cycle; what they compute has no type to each other
 		if !slices.Contains(c.order, i) {
 			c.checkNode(d)
 		}
@@ -89,48 +81,48 @@ type localScopes struct {
 }
 
 func (l *localScopes) of(s *site) (*cel.Env, error) {
-	shared, err := l.compiler.scopeOf(s.frame)
+	if !l.compiler.shares(s) {
+		return l.compiler.narrowScope(s, l.draft.name, l.names(s))
+	}
+	shared, err := l.compiler.sharedScope()
 	if err != nil {
 		return nil, err
-	}
-	if s.parsed.Deferred {
-		return l.deferred(s, shared)
 	}
 	switch {
 	case s.role == roleReadyWhen && slices.Contains(s.references, "each"):
 		return once(&l.withEach, func() (*cel.Env, error) {
-			return shared.With(cel.Variable{Name: "each", Type: l.compiler.objectType(l.draft)})
+			return shared.With(l.variables(s)...)
 		})
 	case s.role.seesIterators() && slices.ContainsFunc(s.references, func(name string) bool { return l.iterators[name] != nil }):
 		return once(&l.withIterators, func() (*cel.Env, error) {
-			var variables []cel.Variable
-			for _, name := range sortedKeys(l.iterators) {
-				if identifier.MatchString(name) && !l.compiler.reserved(name) && l.compiler.find(s.frame, name) == nil {
-					variables = append(variables, cel.Variable{Name: name, Type: l.iterators[name]})
-				}
-			}
-			return shared.With(variables...)
+			return shared.With(l.variables(s)...)
 		})
 	}
 	return shared, nil
 }
 
-// deferred adds what is not typed yet: a deferred field may read nodes that come later.
-func (l *localScopes) deferred(s *site, shared *cel.Env) (*cel.Env, error) {
-	var variables []cel.Variable
-	for _, name := range s.references {
-		other := l.compiler.find(s.frame, name)
-		switch {
-		case other != nil && other.untyped():
-			variables = append(variables, cel.Variable{Name: name, Type: celgo.DynType})
-		case other == nil && l.iterators[name] != nil:
-			variables = append(variables, cel.Variable{Name: name, Type: l.iterators[name]})
+// names are those that only expressions of the node see: each in its readyWhen, iterators elsewhere. Of an iterator that
+// cannot be called as it is, the reason has been told.
+func (l *localScopes) names(s *site) map[string]*celgo.Type {
+	if s.role == roleReadyWhen {
+		return map[string]*celgo.Type{"each": l.compiler.objectType(l.draft)}
+	}
+	names := map[string]*celgo.Type{}
+	for name, t := range l.iterators {
+		if s.role.seesIterators() && identifier.MatchString(name) && !l.compiler.reserved(name) && l.compiler.find(s.frame, name) == nil {
+			names[name] = t
 		}
 	}
-	if len(variables) == 0 {
-		return shared, nil
+	return names
+}
+
+func (l *localScopes) variables(s *site) []cel.Variable {
+	names := l.names(s)
+	var variables []cel.Variable
+	for _, name := range sortedKeys(names) {
+		variables = append(variables, cel.Variable{Name: name, Type: names[name]})
 	}
-	return shared.With(variables...)
+	return variables
 }
 
 func once(kept **cel.Env, build func() (*cel.Env, error)) (*cel.Env, error) {

@@ -24,6 +24,7 @@ func Compile(src Source, env Env) (program *Program, diagnostics Diagnostics) {
 		src: src, env: env, types: cel.NewTypes(),
 		kinds:  map[kschema.GroupVersionKind]lookup{},
 		parsed: map[string]parseResult{},
+		scopes: scopes{narrow: map[string]*cel.Env{}},
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -57,6 +58,7 @@ type compiler struct {
 	status *statusDraft
 
 	parsed map[string]parseResult
+	scopes scopes
 }
 
 func (c *compiler) run() {

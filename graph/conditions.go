@@ -52,7 +52,7 @@ func (c *compiler) checkConditions() {
 		if s.bad {
 			continue
 		}
-		env, err := c.scopeOf(0)
+		env, err := c.scopeOf(s)
 		if err == nil {
 			s.expr, err = env.CompileParsed(s.parsed, s.role.use())
 		}

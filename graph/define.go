@@ -32,22 +32,14 @@ func (c *compiler) readDefinition(d *draft) {
 // typeNode types what a node computes, once its expressions are checked.
 func (c *compiler) typeNode(d *draft) {
 	switch {
-	case !d.untyped():
+	case d.typed:
+		return
 	case d.node.Kind == Subgraph:
-		c.declareAs(d, c.childrenOf(d))
-	case d.node.Body != nil:
-		c.declareAs(d, c.resultOf(d.node.Body))
-	default:
-		c.declareAs(d, nil)
+		d.node.Schema = childrenOf(d)
+	case d.node.Kind == Definition && d.node.Body != nil:
+		d.node.Schema = c.resultOf(d.node.Body)
 	}
-}
-
-// declareAs makes a node known with the schema of what it computes; nil when that is not known.
-func (c *compiler) declareAs(d *draft, n *schema.Node) {
-	d.node.Schema = n
-	if err := c.declare(d); err != nil {
-		c.report(d.at(fieldBody, d.path), Diagnostic{Code: CodeInternal, Message: d.attempt() + "failed to declare its variable: " + err.Error()})
-	}
+	d.typed = true
 }
 
 // anything is the schema of what is not known.
@@ -122,25 +114,23 @@ func objectSchema(names []string, values []*schema.Node, computed bool) *schema.
 }
 
 // childrenOf is the schema of an inline graph as others see it: an object with what each child is under its id.
-func (c *compiler) childrenOf(d *draft) *schema.Node {
-	children := &schema.Node{Type: "object", Properties: map[string]*schema.Node{}}
-	for _, f := range c.frames {
-		if f.owner != d {
+func childrenOf(d *draft) *schema.Node {
+	if d.inline == nil {
+		return nil
+	}
+	children := make(map[string]*schema.Node, len(d.inline.nodes))
+	for _, child := range d.inline.nodes {
+		if child.node.Kind == Patch {
 			continue
 		}
-		for id, child := range f.names {
-			if child.node.Kind == Patch {
-				continue
-			}
-			n := child.node.Schema
-			if n == nil {
-				n = anything()
-			}
-			if child.node.Kind == Selection || len(child.src.ForEach) > 0 {
-				n = &schema.Node{Type: "array", Items: n}
-			}
-			children.Properties[id] = n
+		n := child.node.Schema
+		if n == nil {
+			n = anything()
 		}
+		if child.node.Kind == Selection || len(child.src.ForEach) > 0 {
+			n = &schema.Node{Type: "array", Items: n}
+		}
+		children[child.src.ID] = n
 	}
-	return children
+	return &schema.Node{Type: "object", Properties: children}
 }

@@ -24,6 +24,8 @@ type draft struct {
 	// ref is what the node reads, nil when it reads nothing; refField is where the document says so.
 	ref      *RefSource
 	refField string
+	// inline is the frame of the node's inline graph; nil when it has none.
+	inline *frame
 	// typed tells that what the node computes has been typed, or cannot be.
 	typed bool
 	// void marks an entry of the document that holds nothing; it is only there to keep its number.

@@ -7,7 +7,6 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"kro.run/kro/api/v1alpha1"
-	"kro.run/kro/cel"
 )
 
 // The nodes of inline graphs become nodes of the program like all others. What remains of the nesting is where names are
@@ -25,8 +24,6 @@ type frame struct {
 	// names are the nodes of the frame by id: of two with one id the first. nodes are the same in document order.
 	names map[string]*draft
 	nodes []*draft
-	// scope is the environment that expressions of the frame share; nil until one is compiled.
-	scope *cel.Env
 }
 
 // root is the place of the document's nodes.
@@ -75,7 +72,8 @@ func (c *compiler) expandInline(d *draft) {
 	} else if len(nodes) == 0 {
 		c.report(at, Diagnostic{Code: CodeShape, Message: d.attempt() + "the graph has no nodes"})
 	}
-	c.frames = append(c.frames, &frame{parent: d.frame, depth: depth, owner: d, names: map[string]*draft{}})
+	d.inline = &frame{parent: d.frame, depth: depth, owner: d, names: map[string]*draft{}}
+	c.frames = append(c.frames, d.inline)
 	c.expand(len(c.frames)-1, nodes, d.path+".graph.nodes")
 }
 

@@ -165,7 +165,7 @@ func (c *compiler) checkStatus() {
 }
 
 func (c *compiler) compileStatus(s *site) {
-	env, err := c.scopeOf(0)
+	env, err := c.scopeOf(s)
 	if err == nil {
 		s.expr, err = env.CompileParsed(s.parsed, s.role.use())
 	}
