@@ -21,7 +21,6 @@ import (
 var (
 	definitionKind = kschema.GroupVersionKind{Group: "kro.run", Version: "v1alpha1", Kind: "ResourceGraphDefinition"}
 	revisionKind   = kschema.GroupVersionKind{Group: "internal.kro.run", Version: "v1alpha1", Kind: "GraphRevision"}
-	crdKind        = kschema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
 	configMapKind  = kschema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
