@@ -20,9 +20,14 @@ func dump(t testing.TB, p *Program) string {
 	t.Helper()
 	nodes := []string{}
 	for _, n := range p.Nodes {
-		nodes = append(nodes, fmt.Sprintf("%s %v %v %v %v %v %d", n.ID, n.Kind, n.GVK, n.Dependencies, n.IncludeDependencies, n.Dependents, n.ApplyOrder))
+		nodes = append(nodes, fmt.Sprintf("%s %v %v %v %v %v %d %v %v %s %v", n.Path, n.Kind, n.GVK, n.Dependencies, n.IncludeDependencies, n.Dependents, n.ApplyOrder,
+			n.Conditional, n.Deferred, n.Subresource, n.ExternalFields))
 	}
-	return strings.Join([]string{p.Hash, toJSON(t, p.Instance.CRD), strings.Join(nodes, "\n"), fmt.Sprint(p.Order, p.Layers, p.GroupKinds, p.Kinds)}, "\n")
+	crd := ""
+	if p.Instance != nil {
+		crd = toJSON(t, p.Instance.CRD)
+	}
+	return strings.Join([]string{p.Hash, crd, fmt.Sprint(p.Frames), strings.Join(nodes, "\n"), fmt.Sprint(p.Order, p.Layers, p.GroupKinds, p.Kinds)}, "\n")
 }
 
 func TestDeterministic(t *testing.T) {
@@ -200,6 +205,16 @@ resources:
 - id: many
   readyWhen: ["${each.metadata.name != ''}"]
   externalRef: {apiVersion: apps/v1, kind: Deployment, metadata: {selector: {matchLabels: {a: "${schema.spec.a}"}, matchExpressions: [{key: a, operator: In, values: ["${cm.data.a}"]}]}}}
+- id: cfg
+  forEach: [{v: "${schema.spec.l}"}]
+  def: {v: "${v}", labels: {a.b/c: "${schema.spec.a}", "${v}": 1}, from: "${schema.spec.a == '' ? one.data.?x.hasValue() : cm.data.a == ''}"}
+- id: contribution
+  includeWhen: ["${cfg.size() > 0}"]
+  patch: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${cfg[0].v}", annotations: {uid: "${defer(late.metadata.uid)}"}}}
+- id: late
+  deletionPolicy: Orphaned
+  externalFields: [data.a]
+  template: {apiVersion: v1, kind: ConfigMap, metadata: {name: late}, data: {a: "${cfg[0].v}", "${schema.spec.a}": b}}
 - id: crd
   template: {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "a.${schema.spec.a}"}, spec: {group: a}}
 `
