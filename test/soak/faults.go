@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // fault is something that goes wrong for everybody, or a change that concerns everybody. It is over when it returns.
@@ -30,10 +32,12 @@ var faults = []fault{
 	}},
 	{"writes refused", 2, (*soak).refuse},
 	{"new revision", 3, func(s *soak, ctx context.Context, random *rand.Rand) error {
-		return s.writeDefinition(ctx, 1+random.IntN(1000))
+		revision := 1 + random.IntN(1000)
+		return insist(ctx, func() error { return s.writeDefinition(ctx, revision) })
 	}},
 	{"new setting", 3, func(s *soak, ctx context.Context, random *rand.Rand) error {
-		return s.writeSetting(ctx, fmt.Sprint(random.IntN(1000)))
+		setting := fmt.Sprint(random.IntN(1000))
+		return insist(ctx, func() error { return s.writeSetting(ctx, setting) })
 	}},
 }
 
@@ -64,12 +68,40 @@ func (s *soak) refuse(ctx context.Context, random *rand.Rand) error {
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{"policyName": name, "validationActions": []any{"Deny"}},
 	}
-	_, err := s.driver.Apply(ctx, api+"validatingadmissionpolicies/"+name, policy)
-	if err == nil {
-		_, err = s.driver.Apply(ctx, api+"validatingadmissionpolicybindings/"+name, binding)
+	err := insist(ctx, func() error {
+		_, err := s.driver.Apply(ctx, api+"validatingadmissionpolicies/"+name, policy)
+		if err == nil {
+			_, err = s.driver.Apply(ctx, api+"validatingadmissionpolicybindings/"+name, binding)
+		}
+		return err
+	})
+	remove := func(kind string) error {
+		return insist(ctx, func() error {
+			if err := s.driver.Delete(ctx, api+kind+"/"+name); !apierrors.IsNotFound(err) {
+				return err
+			}
+			return nil
+		})
 	}
 	return errors.Join(err, wait(ctx, 2*time.Second+upTo(random, 6*time.Second)),
-		s.driver.Delete(ctx, api+"validatingadmissionpolicybindings/"+name), s.driver.Delete(ctx, api+"validatingadmissionpolicies/"+name))
+		remove("validatingadmissionpolicybindings"), remove("validatingadmissionpolicies"))
+}
+
+// insist tries until it is done: a server that has just been started anew may have no time for a request.
+func insist(ctx context.Context, do func() error) error {
+	const most = 3 * time.Minute
+	for deadline := time.Now().Add(most); ; {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not done within %s: %w", most, err)
+		}
+		if waited := wait(ctx, 500*time.Millisecond); waited != nil {
+			return errors.Join(waited, err)
+		}
+	}
 }
 
 // plan is the sequence of faults that a seed gives.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/yaml"
 
 	"kro.run/kro/config"
@@ -137,8 +138,13 @@ func (s *soak) populate(ctx context.Context) error {
 		return err
 	}
 	err := client.Each(ctx, s.options.n, 8, func(ctx context.Context, slot int) error {
-		_, err := s.driver.Create(ctx, client.Path(apps, namespace), appObject(slot, firstSpec(slot)))
-		return err
+		return insist(ctx, func() error {
+			_, err := s.driver.Create(ctx, client.Path(apps, namespace), appObject(slot, firstSpec(slot)))
+			if apierrors.IsAlreadyExists(err) {
+				return nil // the answer to the first request was lost
+			}
+			return err
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("create instances: %w", err)

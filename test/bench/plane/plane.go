@@ -97,7 +97,7 @@ func (p *Plane) StartAPIServer(ctx context.Context) error {
 	p.mu.Lock()
 	p.apiServer = started
 	p.mu.Unlock()
-	return p.ready(ctx, time.Minute)
+	return p.ready(ctx, 2*time.Minute)
 }
 
 func (p *Plane) server() *process.Process {
