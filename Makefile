@@ -14,7 +14,7 @@ ONLY   ?= .
 VERSION ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build up down status localcluster test test-unit test-api lint conformance corpus generate clean
+.PHONY: help build up down status localcluster test test-unit test-api lint conformance corpus corpus-table generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ corpus: $(LOCAL) ## Bring the published examples of ../shared up
 # How many instances make bench and make soak work with, and how long make soak breaks things.
 N      ?= 1000
 FOR    ?= 5m
+
+corpus-table: ## Compile all published definitions of ../shared and compare with the table of outcomes
+	@if [ ! -d $(SHARED)/corpus ]; then echo "$(SHARED)/corpus is not here: nothing to compile"; exit 0; fi; \
+		CORPUS_DIR=$(abspath $(SHARED))/corpus $(GO) test -count=1 ./test/corpus
 
 bench: build $(LOCAL) ## Measure bin/kro beside the bare floor (N=1000 instances)
 	@$(GO) run ./test/bench -binary bin/kro -n $(N) -json bin/bench.json
