@@ -33,6 +33,7 @@ func (c *compiler) readAPI() {
 	if c.api.plural == "" {
 		c.api.plural = flect.Pluralize(strings.ToLower(api.GVK.Kind))
 	}
+	c.checkLengths(api.GVK.Kind)
 	spec, specErr := decodeObject(api.Spec)
 	if specErr != nil {
 		c.reportAPI(fieldSpec, "spec.schema.spec", Diagnostic{Code: CodeSchema, Message: buildingAPI + "failed to unmarshal spec schema: " + specErr.Error()})
@@ -51,6 +52,21 @@ func (c *compiler) readAPI() {
 	}
 	c.api.spec = props
 	c.api.schema = variableSchema(props, api.Scope)
+}
+
+// longestName is what a CRD allows for each of its names.
+const longestName = 63
+
+// checkLengths reports a kind whose CRD the server would refuse: its list and its plural are longer than itself.
+func (c *compiler) checkLengths(kind string) {
+	for _, name := range []string{kind + "List", c.api.plural} {
+		if len(name) > longestName {
+			c.reportAPI(fieldSpec, "spec.schema.kind", Diagnostic{Code: CodeSchema,
+				Message: fmt.Sprintf("%skind %q is too long: its CRD would have the name %q, and names in a CRD have at most %d characters", buildingAPI, kind, name, longestName),
+				Hint:    fmt.Sprintf("choose a kind of at most %d characters", longestName-len("List"))})
+			return
+		}
+	}
 }
 
 // variableSchema is the schema of the variable schema: an instance without its status, so that no expression can wait

@@ -72,6 +72,7 @@ func TestNameFaults(t *testing.T) {
 		"EmptyID":     {"an id is needed", resources(`{id: "", template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`), one("spec.resources[0].id", "must be lower camelCase")},
 		"DuplicateID": {"the second is told", resources(configMap("a", "", "{}"), configMap("a", "", "{}")), one("spec.resources[1].id", "found duplicate resource IDs a", "spec.resources[0] has it")},
 		"Kind":        {"kinds are upper camel case", "schema: {apiVersion: v1, kind: thing}", one("spec.schema.kind", "kind 'thing' is not a valid KRO kind name: must be UpperCamelCase")},
+		"Kind length": {"the CRD of a kind must fit too", "schema: {apiVersion: v1, kind: Thing" + strings.Repeat("g", 57) + "}", one("spec.schema.kind", "is too long")},
 		"APIVersion":  {"a version is no group-version", "schema: {apiVersion: example.com/v1, kind: Thing}", one("spec.schema.apiVersion", `apiVersion "example.com/v1" is not a version`)},
 		"Plural":      {"plurals are DNS labels", "schema: {apiVersion: v1, kind: Thing, plural: My_Things}", one("spec.schema.plural", "My_Things")},
 		"Aliases":     {"so are aliases", "schema: {apiVersion: v1, kind: Thing, shortNames: [ok, Bad], categories: ['-']}", []want{{"spec.schema.shortNames[1]", []string{"Bad"}}, {"spec.schema.categories[0]", nil}}},
