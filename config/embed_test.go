@@ -105,7 +105,7 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 	cases := []struct {
 		reason, object, want string
 	}{
-		{"no spec, which other releases admit, and which a condition tells of", `{apiVersion: kro.run/v1alpha1, kind: ResourceGraphDefinition, metadata: {name: x}}`, ""},
+		{"no spec", `{apiVersion: kro.run/v1alpha1, kind: ResourceGraphDefinition, metadata: {name: x}}`, "spec is required"},
 		{"empty spec", `{apiVersion: kro.run/v1alpha1, kind: ResourceGraphDefinition, metadata: {name: x}, spec: {}}`, "spec.schema: Required"},
 		{"no kind", definition(`{apiVersion: v1alpha1}`, ""), "spec.schema.kind: Required"},
 		{"no version", definition(`{kind: Thing}`, ""), "spec.schema.apiVersion: Required"},
@@ -191,7 +191,7 @@ func TestWhatCannotBeChanged(t *testing.T) {
 		{"scope", definition(before, ""), definition(strings.Replace(before, "kind:", "scope: Cluster, kind:", 1), ""), "scope is immutable"},
 		{"plural", definition(before, ""), definition(strings.Replace(before, "things", "thingies", 1), ""), "plural is immutable"},
 		{"plural taken away", definition(before, ""), definition(strings.Replace(before, "plural: things,", "", 1), ""), "plural is immutable"},
-		{"spec taken away", definition(before, ""), none, "spec cannot be taken away"},
+		{"spec taken away", definition(before, ""), none, "spec is required"},
 		{"anything else may change", definition(before, ""), definition(strings.Replace(before, "a: string", "b: integer", 1), ", resources: []"), ""},
 		{"a definition that other releases let in without spec can be edited, so that it can lose its finalizer", none, none, ""},
 	}

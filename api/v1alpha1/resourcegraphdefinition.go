@@ -22,13 +22,12 @@ import (
 // +kubebuilder:printcolumn:name="READY",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="TOPOLOGICALORDER",type=string,JSONPath=`.status.topologicalOrder`,priority=1
 // +kubebuilder:printcolumn:name="AGE",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="has(self.spec) || !has(oldSelf.spec)",message="spec cannot be taken away"
+// +kubebuilder:validation:XValidation:rule="has(self.spec) || (oldSelf.hasValue() && !has(oldSelf.value().spec))",message="spec is required",optionalOldSelf=true
 type ResourceGraphDefinition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is the definition: the schema of the new kind and the graph behind its instances. An object without it is admitted, as by
-	// other releases; its conditions say what is missing.
+	// Spec is the definition: the schema of the new kind and the graph behind its instances. Required.
 	// +optional
 	Spec ResourceGraphDefinitionSpec `json:"spec,omitzero"`
 	// Status is what the controller found: whether the definition is valid and served, and in which order it creates the resources.
