@@ -69,6 +69,7 @@ func (x *Expression) Eval(ctx context.Context, vars Activation) (out ref.Val, er
 	if err := ctx.Err(); err != nil {
 		return nil, x.failed(err)
 	}
+	count(ctx)
 	if x.loops {
 		out, _, err = x.program.ContextEval(ctx, vars)
 	} else {

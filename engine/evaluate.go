@@ -15,7 +15,9 @@ import (
 func (p *Pass) evaluate(ctx context.Context, index int) {
 	n := &p.nodes[index]
 	n.detail, n.root = "", false
-	switch included, err := p.included(ctx, n); {
+	included, err := p.included(ctx, n)
+	p.options.Meter.inclusion(err == nil && !included)
+	switch {
 	case err != nil:
 		p.fail(index, err)
 		return
@@ -29,7 +31,9 @@ func (p *Pass) evaluate(ctx context.Context, index int) {
 		return
 	}
 	n.touched, n.unmet = nil, nil
-	err := p.resolve(ctx, n)
+	ended := p.options.Meter.node()
+	err = p.resolve(ctx, n)
+	ended(err)
 	switch {
 	case err == nil && (n.def.Kind == graph.Definition || n.def.Kind == graph.Subgraph):
 		p.settle(ctx, index)

@@ -32,6 +32,8 @@ type Options struct {
 	Resolve func(kschema.GroupVersionKind) (resource kschema.GroupVersionResource, namespaced bool, err error)
 	// Previous gives the objects of a node as they stood before the pass, for fields that are deferred. It may be nil.
 	Previous func(*graph.Node) []map[string]any
+	// Meter is told what is evaluated.
+	Meter Meter
 }
 
 func (o Options) maxCollectionSize() int {

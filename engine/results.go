@@ -131,6 +131,7 @@ func (p *Pass) settle(ctx context.Context, index int) {
 	n.phase = Observed
 	n.value = nil
 	n.ready, n.detail = p.readiness(ctx, index)
+	p.options.Meter.readiness(n.ready)
 	p.wakeDependents(index)
 }
 

@@ -44,6 +44,7 @@ func (p *Pass) resolveTemplate(ctx context.Context, n *node) error {
 		return err
 	}
 	n.desired = desired
+	p.options.Meter.collection(len(desired))
 	return nil
 }
 

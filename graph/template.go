@@ -16,9 +16,6 @@ var crdKind = kschema.GroupVersionKind{
 	Group: apiextensionsv1.GroupName, Version: "v1", Kind: "CustomResourceDefinition",
 }
 
-// reservedPrefixes are those of the labels and annotations that kro keeps its books with.
-var reservedPrefixes = []string{"kro.run/", "internal.kro.run/"}
-
 // readManifest reads the objects that a node creates (template), or the part of one that it contributes (patch).
 func (c *compiler) readManifest(d *draft, field string, data []byte) {
 	root := d.path + "." + field
@@ -54,6 +51,7 @@ func (c *compiler) readManifest(d *draft, field string, data []byte) {
 		}
 	}
 	d.node.Body = w.walk(body, bodySchema(d), "")
+	d.node.Body.guardBooks()
 	d.sites = append(d.sites, w.sites...)
 	if metadata, isMap := body["metadata"].(map[string]any); isMap {
 		c.checkMetadata(d, metadata, root+".metadata")
@@ -103,28 +101,19 @@ func (c *compiler) checkMetadata(d *draft, metadata map[string]any, root string)
 	c.checkName(d, metadata, at)
 	at.path = root + ".namespace"
 	c.checkNamespace(d, metadata["namespace"], at)
-	for _, field := range []string{"labels", "annotations"} {
+	for _, field := range books {
 		keys, _ := metadata[field].(map[string]any)
 		for _, key := range sortedKeys(keys) {
 			if prefix := reservedPrefix(key); prefix != "" {
 				at.path = joinField(root+"."+field, key)
 				c.report(at, Diagnostic{Code: CodeIdentity,
-					Message: fmt.Sprintf("%sinvalid %s for %s %q. %s with prefix %q are reserved for internal use",
-						d.attempt(), strings.TrimSuffix(field, "s"), d.noun, d.name, field, prefix),
+					Message: fmt.Sprintf("%sinvalid %s for %s %q. %s",
+						d.attempt(), strings.TrimSuffix(field, "s"), d.noun, d.name, reservedFor(field, prefix)),
 					Hint: "choose another prefix than that of " + key})
 			}
 		}
 	}
 	c.checkIdentity(d)
-}
-
-func reservedPrefix(key string) string {
-	for _, prefix := range reservedPrefixes {
-		if strings.HasPrefix(key, prefix) {
-			return prefix
-		}
-	}
-	return ""
 }
 
 func (c *compiler) checkName(d *draft, metadata map[string]any, at place) {

@@ -22,6 +22,8 @@ type Value struct {
 	target  *schema.Node    // the schema of the field that takes the result of expr; may be nil
 	// deferred leaves the field out while the data of expr are missing.
 	deferred bool
+	// book is labels or annotations when the value is those of an object. See guardBooks.
+	book string
 }
 
 type valueForm int
@@ -114,6 +116,9 @@ func (e *evaluation) eval(v *Value) any {
 		e.fail(&ValueError{Path: v.path, Err: err})
 		return nil
 	}
+	if v.book != "" {
+		return withoutBooks(result)
+	}
 	return result
 }
 
@@ -130,6 +135,9 @@ func (e *evaluation) object(v *Value) any {
 		}
 		if _, taken := result[name]; taken {
 			e.fail(&ValueError{Path: f.value.path, Err: fmt.Errorf("key %q is given twice, the second time by %s", name, f.name)})
+		}
+		if prefix := reservedPrefix(name); v.book != "" && f.key != nil && prefix != "" {
+			e.fail(&ValueError{Path: f.value.path, Err: fmt.Errorf("key %q: %s", name, reservedFor(v.book, prefix))})
 		}
 		result[name] = value
 	}

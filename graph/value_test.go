@@ -43,6 +43,47 @@ func TestValueEval(t *testing.T) {
 	}
 }
 
+// TestBooksAreKept: labels and annotations that kro keeps its books with are none that a template can write at run time either.
+func TestBooksAreKept(t *testing.T) {
+	instance := `{apiVersion: example.com/v1alpha1, kind: Thing, metadata: {name: i, namespace: ns, uid: u,
+		labels: {team: a, kro.run/owned: "true", applyset.kubernetes.io/id: applyset-x-v1}, annotations: {note: b, internal.kro.run/applyset-inventory-hash: h}},
+		spec: {a: internal.kro.run/apply-order, num: 3}}`
+	for reason, tc := range map[string]struct{ metadata, want, fault string }{
+		"what is handed on from the instance is what users set": {
+			metadata: `labels: "${schema.metadata.labels}", annotations: "${schema.metadata.annotations}"`,
+			want:     `{"annotations":{"note":"b"},"labels":{"team":"a"},"name":"x"}`,
+		},
+		"also when it is merged": {
+			metadata: `labels: "${schema.metadata.labels.merge({'kro.run/node-id': 'other', 'tier': 'web'})}"`,
+			want:     `{"labels":{"team":"a","tier":"web"},"name":"x"}`,
+		},
+		"a computed key is refused": {
+			metadata: `annotations: {"${schema.spec.a}": "7"}`,
+			fault:    `key "internal.kro.run/apply-order": annotations with prefix "internal.kro.run/" are reserved for internal use`,
+		},
+		"a computed key of others is not": {
+			metadata: `labels: {"${'example.com/' + string(schema.spec.num)}": "7"}`,
+			want:     `{"labels":{"example.com/3":"7"},"name":"x"}`,
+		},
+	} {
+		p := mustCompile(t, resources(`{id: cm, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: x, `+tc.metadata+`}}}`))
+		body, err := p.Node("cm").Body.Eval(context.Background(), activation(t, p, instance, nil))
+		if tc.fault != "" {
+			if err == nil || err.Error() != tc.fault {
+				t.Errorf("%s: %v, want %s", reason, err, tc.fault)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", reason, err)
+			continue
+		}
+		if diff := cmp.Diff(tc.want, toJSON(t, body.(map[string]any)["metadata"])); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", reason, diff)
+		}
+	}
+}
+
 // TestValueFresh: what Eval returns may be changed without harm to the program or the instance.
 func TestValueFresh(t *testing.T) {
 	p := mustCompile(t, resources(`{id: cm, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {l: m}, finalizers: [f]}, data: "${schema.spec.m}"}}`))

@@ -55,13 +55,17 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 	}
 	fleet := watch.New(dynamicClient, log.WithName("dynamic-controller").WithName("watch-manager"), watch.Options{Hooks: measureWatches()})
 	store := programs.New(compilerEnv(catalog, options), log.WithName("programs"))
+	events, err := newEvents(cfg, mgr)
+	if err != nil {
+		return nil, err
+	}
 	instances := instance.New(instance.Deps{
-		Client:   dynamicClient,
-		Caches:   instance.Fleet(fleet),
-		Kinds:    catalog,
-		Recorder: mgr.GetEventRecorder("kro"),
-		Log:      log.WithName("dynamic-controller"),
-		Options:  instanceOptions(options),
+		Client:  dynamicClient,
+		Caches:  instance.Fleet(fleet),
+		Kinds:   catalog,
+		Events:  events.recorder,
+		Log:     log.WithName("dynamic-controller"),
+		Options: instanceOptions(options),
 	})
 	graphs := newGraphs(cfg, options, dynamicClient, fleet, catalog, log)
 	definitions := definition.New(definition.Deps{
@@ -97,7 +101,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		return nil, err
 	}
 	ready := &readiness{cache: mgr.GetCache(), catalog: catalog}
-	runnables := append([]manager.Runnable{catalog, manager.RunnableFunc(fleet.Start), store, instances, ready}, graphs.runnables()...)
+	runnables := append([]manager.Runnable{catalog, manager.RunnableFunc(fleet.Start), store, events, instances, ready}, graphs.runnables()...)
 	for _, runnable := range runnables {
 		if err := mgr.Add(runnable); err != nil {
 			return nil, fmt.Errorf("adding %T to the manager: %w", runnable, err)

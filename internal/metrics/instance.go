@@ -39,9 +39,10 @@ func InstanceReconciled(gvr kschema.GroupVersionResource, took time.Duration, fa
 	}
 }
 
-// InstanceStateChanged counts a change of status.state; from is empty for a new instance.
-func InstanceStateChanged(gvr kschema.GroupVersionResource, from, to string) {
-	instanceTransitions.WithLabelValues(gvr.String(), from, to).Inc()
+// InstanceStateChanged counts a change of status.state; from is empty for a new instance. The label gvr holds the kind: other releases have it so,
+// and dashboards with it.
+func InstanceStateChanged(gvk kschema.GroupVersionKind, from, to string) {
+	instanceTransitions.WithLabelValues(gvk.String(), from, to).Inc()
 }
 
 // GraphResolved counts a reconcile that found a graph to run.

@@ -36,7 +36,7 @@ func touchAll() {
 	AddWatchRequests(apps, WatchScalar, 1)
 	Routed(apps, 1)
 	InstanceReconciled(apps, second, true)
-	InstanceStateChanged(apps, "", "ACTIVE")
+	InstanceStateChanged(kschema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "App"}, "", "ACTIVE")
 	GraphResolved(apps)
 	GraphPending(apps)
 	GraphUnresolved(apps, GraphFailed)

@@ -83,8 +83,8 @@ func HandlerDetached() {
 }
 
 // ForgetKind drops all series of a kind that is no longer served.
-func ForgetKind(gvr kschema.GroupVersionResource) {
-	for _, label := range []string{slashed(gvr), gvr.String()} {
+func ForgetKind(gvr kschema.GroupVersionResource, gvk kschema.GroupVersionKind) {
+	for _, label := range []string{slashed(gvr), gvr.String(), gvk.String()} {
 		match := prometheus.Labels{"gvr": label}
 		for _, c := range []*prometheus.CounterVec{
 			queueReconciles, queueRequeues, queueErrors, queuePanics,
@@ -95,6 +95,9 @@ func ForgetKind(gvr kschema.GroupVersionResource) {
 		queueDuration.DeletePartialMatch(match)
 		instanceDuration.DeletePartialMatch(match)
 	}
+	informed := prometheus.Labels{"gvr": gvr.String()}
+	informerSync.DeletePartialMatch(informed)
+	informerEvents.DeletePartialMatch(informed)
 	instanceWatches.DeletePartialMatch(prometheus.Labels{"parent_gvr": gvr.String()})
 	conditionAges.forgetKind(gvr)
 }

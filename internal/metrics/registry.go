@@ -14,12 +14,18 @@ var slow = []float64{.01, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 20, 25, 30, 45, 6
 func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	ctrlmetrics.Registry.MustRegister(c)
+	if len(labels) == 0 {
+		c.WithLabelValues() // there from the start: a rate over a counter that appears with its first count misses that one
+	}
 	return c
 }
 
 func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	ctrlmetrics.Registry.MustRegister(g)
+	if len(labels) == 0 {
+		g.WithLabelValues()
+	}
 	return g
 }
 

@@ -3,7 +3,6 @@ package metrics
 import (
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -56,14 +55,4 @@ func AddWatchRequests(gvr kschema.GroupVersionResource, typ WatchType, delta int
 func Routed(gvr kschema.GroupVersionResource, woken int) {
 	routes.WithLabelValues(gvr.String()).Inc()
 	routeMatches.WithLabelValues(gvr.String()).Add(float64(woken))
-}
-
-// ForgetWatch drops the series of a kind that nobody watches any more.
-func ForgetWatch(gvr kschema.GroupVersionResource) {
-	match := prometheus.Labels{"gvr": gvr.String()}
-	informerSync.DeletePartialMatch(match)
-	informerEvents.DeletePartialMatch(match)
-	watchRequests.DeletePartialMatch(match)
-	routes.DeletePartialMatch(match)
-	routeMatches.DeletePartialMatch(match)
 }

@@ -32,6 +32,9 @@ func (c *Cluster) buildKro() (string, error) {
 
 // Controller is a process of `kro controller`.
 type Controller struct {
+	// Metrics is the address that serves /metrics.
+	Metrics string
+
 	t       testing.TB
 	binary  string
 	args    []string
@@ -51,7 +54,7 @@ func (c *Cluster) Kro(t testing.TB, flags ...string) *Controller {
 	}
 	health, metrics := freeAddress(t), freeAddress(t)
 	k := &Controller{
-		t: t, binary: binary, health: health, log: filepath.Join(t.TempDir(), "kro.log"),
+		t: t, binary: binary, health: health, Metrics: metrics, log: filepath.Join(t.TempDir(), "kro.log"),
 		args: append([]string{"controller", "--kubeconfig=" + c.Kubeconfig, "--health-probe-bind-address=" + health, "--metrics-bind-address=" + metrics}, flags...),
 	}
 	k.Start()
@@ -82,13 +85,17 @@ func (k *Controller) Start() {
 	})
 }
 
-// Stop ends the controller as Kubernetes would.
+// Stop ends the controller as Kubernetes would. It must end without an error.
 func (k *Controller) Stop() {
 	k.t.Helper()
 	p := k.process
 	k.process = nil
 	if err := p.terminate(); err != nil {
 		k.t.Error(err)
+		return
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		k.t.Errorf("the controller ended with %s\n%s", p.cmd.ProcessState, p.tail(20))
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *Controller) leave(ctx context.Context, p *pass) error {
 		return c.wait(ctx, p, own, remaining)
 	}
 	if !c.Options.AllowCRDDeletion {
-		c.Log.V(1).Info("Kept CRD: --allow-crd-deletion is off", "name", p.rgd.Name, "crd", own.Name)
+		c.Log.Info("skipping CRD deletion because allowCRDDeletion is disabled", "name", p.rgd.Name, "crd", own.Name)
 		return c.release(ctx, p)
 	}
 	if own.DeletionTimestamp == nil {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -22,17 +22,22 @@ type Mapper interface {
 	Mapping(gk kschema.GroupKind) (gvr kschema.GroupVersionResource, namespaced bool, err error)
 }
 
+// Recorder writes events about objects; record.EventRecorder does.
+type Recorder interface {
+	Event(object runtime.Object, eventType, reason, message string)
+}
+
 // Deps are what the controller works with.
 type Deps struct {
 	Client dynamic.Interface
 	// Caches hold what is known of the cluster: Fleet(…) of an informer fleet.
 	Caches Caches
 	Kinds  Mapper
-	// Recorder writes events about instances when Options.Events is set.
-	Recorder events.EventRecorder
-	Log      logr.Logger
-	Clock    clock.WithTicker
-	Options  Options
+	// Events gives the recorder of events for a component, which they name as their source. It is asked for one a kind when Options.Events is set.
+	Events  func(component string) Recorder
+	Log     logr.Logger
+	Clock   clock.WithTicker
+	Options Options
 }
 
 // Caches hold what is known of the cluster. See watch.Fleet, whose contract this is.
@@ -117,11 +122,13 @@ type Controller struct {
 
 // state is what is remembered of one instance between reconciles. All of it can be lost.
 type state struct {
+	parent   kschema.GroupVersionResource
 	uid      executor.UID
 	failures int
 	// externals are what its references read, contested the objects of others that it wants.
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
+	held      holdings
 	brake     executor.Brake
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
@@ -188,7 +195,7 @@ func (c *Controller) stateOf(k key, instance *unstructured.Unstructured) *state 
 		return s
 	}
 	fresh := &state{
-		uid:       instance.GetUID(),
+		parent: k.GVR, uid: instance.GetUID(),
 		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{},
 	}
 	c.states[k] = fresh
@@ -213,6 +220,7 @@ func (c *Controller) forget(k key) {
 func (c *Controller) release(s *state) {
 	c.executor.Memory.Forget(string(s.uid))
 	c.Caches.ReleaseOwner(ownerName(s.uid))
+	s.held.close(s.parent)
 }
 
 // ownerName is the name of an instance as an owner of watches.

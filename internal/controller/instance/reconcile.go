@@ -117,9 +117,12 @@ func (p *pass) unmanaged(ctx context.Context, err error) (again, error) {
 
 // converge applies what the program wants, prunes what it no longer wants, and tells how it went.
 func (p *pass) converge(ctx context.Context, program *graph.Program) (again, error) {
+	ctx, measured := p.measure(ctx)
+	defer measured.ended()
 	work := engine.Begin(program, p.instance.Object, engine.Options{
-		MaxCollectionSize: p.Options.MaxCollectionSize, Previous: p.previous,
+		MaxCollectionSize: p.Options.MaxCollectionSize, Previous: p.previous, Meter: measured.meter(),
 	})
+	measured.prepared()
 	request := executor.Request{
 		Pass: work, Owner: p.owner(), Stores: p.stores, Trusted: p.trusted(),
 		Cover: func(ctx context.Context, reach executor.Reach) error { return p.cover(ctx, work, reach) },

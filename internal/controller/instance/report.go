@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,11 +55,11 @@ func isBuiltin(typ string) bool {
 
 // announce emits events and metrics for the conditions of the instance, where these are switched on.
 func (p *pass) announce(before, after map[string]any) {
-	if !p.Options.Events && !p.Options.ConditionMetrics {
+	if p.kind.events == nil && !p.Options.ConditionMetrics {
 		return
 	}
 	old, now := conditions.FromUnstructured(before[fieldConditions]), conditions.FromUnstructured(after[fieldConditions])
-	if p.Options.Events && p.Recorder != nil {
+	if p.kind.events != nil {
 		for _, t := range conditions.Transitions(old, now) {
 			if t.From != "" || t.To != metav1.ConditionTrue || p.Options.EventsOfBirth {
 				p.event(t)
@@ -83,5 +84,5 @@ func (p *pass) event(t conditions.Transition) {
 	if t.To == metav1.ConditionTrue {
 		kind = corev1.EventTypeNormal
 	}
-	p.Recorder.Eventf(p.instance, nil, kind, t.Type, "Reconcile", "%s -> %s: %s", from, t.To, t.Reason)
+	p.kind.events.Event(p.instance, kind, t.Type, fmt.Sprintf("%s -> %s: %s", from, t.To, t.Reason))
 }

@@ -37,6 +37,8 @@ type kind struct {
 	namespaced bool
 	store      executor.Store
 	source     watch.Source
+	// events writes the events about the instances; nil when there are to be none.
+	events Recorder
 	// settled tells that the caches of instances and children have been read, so that reconciling makes sense.
 	settled bool
 }
@@ -64,6 +66,9 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 	if k == nil {
 		k = &kind{source: instanceSource(gvr), gvk: d.Kind.GVK, namespaced: d.Kind.Namespaced}
 		k.store = c.Caches.Ensure(k.source, definitionOwner(d.Name), c.instanceChanged)
+		if c.Options.Events && c.Events != nil {
+			k.events = c.Events(component(gvr))
+		}
 		c.kinds[gvr] = k
 		metrics.HandlerAttached()
 		metrics.SetServedKinds(len(c.kinds))
@@ -81,6 +86,11 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 	}
 	go c.settle(gvr, d)
 	return nil
+}
+
+// component is the source that the events about the instances of a kind name.
+func component(gvr kschema.GroupVersionResource) string {
+	return "kro/" + gvr.GroupResource().String() + "-controller"
 }
 
 // await waits until the instances have been listed once, or until it is clear that they cannot be.
@@ -146,11 +156,12 @@ func (c *Controller) wakeAll(gvr kschema.GroupVersionResource, k *kind) {
 // Withdraw stops serving the instances of a definition. They and their objects stay as they are.
 func (c *Controller) Withdraw(definition string) {
 	c.mu.Lock()
+	withdrawn := map[kschema.GroupVersionResource]kschema.GroupVersionKind{}
 	for gvr, k := range c.kinds {
 		if k.definition.Name == definition {
 			delete(c.kinds, gvr)
 			metrics.HandlerDetached()
-			metrics.ForgetKind(gvr)
+			withdrawn[gvr] = k.gvk
 		}
 	}
 	metrics.SetServedKinds(len(c.kinds))
@@ -166,6 +177,9 @@ func (c *Controller) Withdraw(definition string) {
 		c.release(s)
 	}
 	c.Caches.ReleaseOwner(definitionOwner(definition))
+	for gvr, gvk := range withdrawn {
+		metrics.ForgetKind(gvr, gvk)
+	}
 }
 
 // Instances counts the instances of a definition; synced is false while they are not known.

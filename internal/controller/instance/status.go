@@ -149,7 +149,7 @@ func (p *pass) observe(before, after map[string]any) {
 	from, _ := before[fieldState].(string)
 	to, _ := after[fieldState].(string)
 	if from != to {
-		metrics.InstanceStateChanged(p.key.GVR, from, to)
+		metrics.InstanceStateChanged(p.kind.gvk, from, to)
 	}
 	p.announce(before, after)
 }

@@ -21,6 +21,7 @@ var _ executor.Stores = (*stores)(nil)
 func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
 	source := memberSource(gvr)
 	interest := watch.Interest{Index: watch.IndexPartOf, Value: s.pass.owner().SetID}
+	s.pass.state.held.add(s.pass.key.GVR, source)
 	return s.pass.Caches.EnsureFor(source, ownerName(s.pass.state.uid), interest, s.pass.wake())
 }
 
@@ -32,6 +33,7 @@ func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Targ
 	}
 	s.used[source] = true
 	s.pass.state.externals[source] = true
+	s.pass.state.held.add(s.pass.key.GVR, source)
 	return s.pass.Caches.Ensure(source, ownerName(s.pass.state.uid), s.pass.wake())
 }
 
@@ -41,6 +43,7 @@ func (s *stores) commit() {
 	for source := range s.pass.state.externals {
 		if !s.used[source] {
 			s.pass.Caches.Release(source, ownerName(s.pass.state.uid))
+			s.pass.state.held.drop(s.pass.key.GVR, source)
 			delete(s.pass.state.externals, source)
 		}
 	}
