@@ -15,6 +15,7 @@ import (
 	"kro.run/kro/internal/kinds"
 	"kro.run/kro/internal/programs"
 	"kro.run/kro/internal/watch"
+	"kro.run/kro/internal/wire"
 )
 
 // graphs is what serves Graphs; empty when the feature gate is off.
@@ -55,11 +56,11 @@ func impersonate(cfg *rest.Config) func(user string) (dynamic.Interface, error) 
 	return func(user string) (dynamic.Interface, error) {
 		as := rest.CopyConfig(cfg)
 		as.Impersonate = rest.ImpersonationConfig{UserName: user}
-		client, err := dynamic.NewForConfig(as)
+		over, err := rest.HTTPClientFor(as)
 		if err != nil {
-			return nil, fmt.Errorf("making a dynamic client: %w", err)
+			return nil, fmt.Errorf("making a client that acts as %s: %w", user, err)
 		}
-		return client, nil
+		return wire.NewClient(as, over)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
@@ -28,6 +27,7 @@ import (
 	"kro.run/kro/internal/kinds"
 	"kro.run/kro/internal/programs"
 	"kro.run/kro/internal/watch"
+	"kro.run/kro/internal/wire"
 
 	internalv1alpha1 "kro.run/kro/api/internal.kro.run/v1alpha1"
 )
@@ -41,9 +41,13 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 	if err != nil {
 		return nil, err
 	}
-	dynamicClient, err := dynamic.NewForConfigAndClient(cfg, mgr.GetHTTPClient())
+	dynamicClient, err := wire.NewClient(cfg, mgr.GetHTTPClient())
 	if err != nil {
-		return nil, fmt.Errorf("making a dynamic client: %w", err)
+		return nil, err
+	}
+	watchClient, err := wire.NewWatchClient(cfg, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
 	}
 	extensions, err := apiextensionsclient.NewForConfigAndClient(cfg, mgr.GetHTTPClient())
 	if err != nil {
@@ -53,7 +57,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 	if err != nil {
 		return nil, fmt.Errorf("making the catalog of kinds: %w", err)
 	}
-	fleet := watch.New(dynamicClient, log.WithName("dynamic-controller").WithName("watch-manager"), watch.Options{Hooks: measureWatches()})
+	fleet := watch.New(watchClient, log.WithName("dynamic-controller").WithName("watch-manager"), watch.Options{Hooks: measureWatches()})
 	store := programs.New(compilerEnv(catalog, options), log.WithName("programs"))
 	events, err := newEvents(cfg, mgr)
 	if err != nil {
