@@ -91,11 +91,9 @@ soak: build $(LOCAL) ## Break things at random for a while (FOR=5m, N=1000) and 
 simulate: ## Run 100,000 generated graphs through generated histories with faults (RUNS=n for another number)
 	@$(GO) test ./internal/controller/instance -run AnyCourse -rapid.checks=$(or $(RUNS),100000) -rapid.nofailfile -timeout 120m
 
-fuzz: ## Fuzz scanner, SimpleSchema and compiler for a minute each
-	@$(GO) test ./cel -run '^$$' -fuzz FuzzScan -fuzztime 1m
-	@$(GO) test ./simpleschema -run '^$$' -fuzz FuzzLexMarkers -fuzztime 1m
-	@$(GO) test ./simpleschema -run '^$$' -fuzz FuzzBuild -fuzztime 1m
-	@$(GO) test ./graph -run '^$$' -fuzz FuzzCompile -fuzztime 1m
+fuzz: ## Fuzz scanner, SimpleSchema, schemas, paths and compiler for a minute each
+	@for target in ./cel:FuzzScan ./simpleschema:FuzzLexMarkers ./simpleschema:FuzzBuild ./schema/internal/slim:FuzzReduce ./graph:FuzzParsePath ./graph:FuzzCompile ./graph:FuzzCompileGraph; do \
+		$(GO) test "$${target%:*}" -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(or $(FUZZ),1m) || exit 1; done
 
 generate: ## Write generated code and CRDs anew
 	$(GO) generate ./config/...
