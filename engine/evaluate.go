@@ -61,7 +61,12 @@ func (p *Pass) holdOn(n *node) {
 // pendOrFail makes a node wait when what an expression misses may still come, and fail otherwise.
 func (p *Pass) pendOrFail(index int, err error) {
 	n := &p.nodes[index]
-	if !IsPending(err) {
+	var scope *ScopeError
+	switch {
+	case errors.As(err, &scope):
+		p.fail(index, err)
+		return
+	case !IsPending(err):
 		p.fail(index, fmt.Errorf("node %q: %w", n.def.ID, err))
 		return
 	}

@@ -25,7 +25,7 @@ func (p *Pass) Applied(ctx context.Context, node *graph.Node, item int, observed
 func (p *Pass) Refused(ctx context.Context, node *graph.Node, item int, err error) {
 	n := &p.nodes[node.Index]
 	if node.Collection {
-		err = fmt.Errorf("collection item %d: %s: %w", item, n.desired[item].Identity, err)
+		err = fmt.Errorf("collection item %d: %w (%s)", item, err, n.desired[item].Identity)
 	}
 	n.errs = append(n.errs, &RefusedError{Node: node.ID, Item: item, Err: err})
 	p.answered(ctx, node.Index)

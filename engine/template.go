@@ -188,6 +188,16 @@ func (e *MissingKindError) Error() string {
 	return fmt.Sprintf("kind %s of %s is not served", e.GVK.Kind, e.GVK.GroupVersion())
 }
 
+// ScopeError says that an object of a cluster-scoped instance has no namespace to be in.
+type ScopeError struct {
+	Node string
+}
+
+// Error names the node and the field.
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("node %q is namespaced and must resolve metadata.namespace when the instance is cluster-scoped", e.Node)
+}
+
 // namespace settles metadata.namespace: namespaced objects default to the instance's namespace.
 func (p *Pass) namespace(n *node, namespaced bool, metadata map[string]any) (string, error) {
 	if !namespaced {
@@ -199,7 +209,7 @@ func (p *Pass) namespace(n *node, namespaced bool, metadata map[string]any) (str
 		namespace = p.defaultNamespace()
 	}
 	if namespace == "" {
-		return "", fmt.Errorf("node %q is namespaced and must resolve metadata.namespace when the instance is cluster-scoped", n.def.ID)
+		return "", &ScopeError{Node: n.def.ID}
 	}
 	metadata["namespace"] = namespace
 	return namespace, nil

@@ -147,10 +147,14 @@ func (p *pass) await(found *apiextensionsv1.CustomResourceDefinition, now time.T
 }
 
 // refused keeps the instances with what they have, as far as it belongs to this definition. A refusal stands until something changes, of which events
-// tell; any other failure is tried again.
+// tell; any other failure is tried again. So is a CRD that the server calls invalid: admission policies refuse with the same code, and no event tells
+// when one is lifted.
 func (c *Controller) refused(ctx context.Context, p *pass, name string, err error) error {
 	p.False(kindReady, reasonFailed, conditions.Short(err.Error()))
 	p.chosen, p.newest = p.memory.served, false
+	if apierrors.IsInvalid(err) {
+		p.failure = err
+	}
 	if !isRefusal(err) {
 		p.unserved = true
 		return err

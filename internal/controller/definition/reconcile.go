@@ -42,6 +42,8 @@ type pass struct {
 
 	// unserved leaves the instances with what they have, because the CRD is not there yet.
 	unserved bool
+	// failure has the pass tried again once it is complete.
+	failure error
 
 	// after asks for another pass, for want of an event. hush leaves the status unwritten until then.
 	after time.Duration
@@ -74,7 +76,7 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	if p.document.Err != nil {
 		return reconcile.Result{}, fmt.Errorf("checking the kinds that %s uses: %w", rgd.Name, p.document.Err)
 	}
-	return reconcile.Result{RequeueAfter: p.after}, nil
+	return reconcile.Result{RequeueAfter: p.after}, p.failure
 }
 
 // read gets a definition from the cache, or what the last own write returned while the cache has not caught up with that.
