@@ -68,7 +68,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		Caches:  instance.Fleet(fleet),
 		Kinds:   catalog,
 		Events:  events.recorder,
-		Log:     log.WithName("dynamic-controller"),
+		Log:     log,
 		Options: instanceOptions(options),
 	})
 	graphs := newGraphs(cfg, options, dynamicClient, fleet, catalog, log)

@@ -84,7 +84,7 @@ func (p *pass) evaluate(ctx context.Context, work *engine.Pass) (produced []cel.
 			incomplete = true
 		default:
 			incomplete, broken = true, true
-			p.Log.Info("a condition of the definition cannot be evaluated", "namespace", p.key.Namespace, "name", p.key.Name, "error", err.Error())
+			p.kind.log.Info("a condition of the definition cannot be evaluated", "namespace", p.key.Namespace, "name", p.key.Name, "error", err.Error())
 		}
 	}
 	return produced, incomplete, broken

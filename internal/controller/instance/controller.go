@@ -34,7 +34,8 @@ type Deps struct {
 	Caches Caches
 	Kinds  Mapper
 	// Events gives the recorder of events for a component, which they name as their source. It is asked for one a kind when Options.Events is set.
-	Events  func(component string) Recorder
+	Events func(component string) Recorder
+	// Log is that of the process. Each kind has a name of its own under it.
 	Log     logr.Logger
 	Clock   clock.WithTicker
 	Options Options

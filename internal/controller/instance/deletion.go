@@ -35,22 +35,28 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 		return again{}, nil
 	}
 	if err != nil {
-		p.report.Unknown(resourcesReady, "UnderDeletion", "deletion blocked: "+err.Error())
-		return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
+		return p.blocked(ctx, err)
 	}
 	if len(members) == 0 {
 		if err := p.releaseAll(ctx); err != nil {
-			p.report.Unknown(resourcesReady, "UnderDeletion", "deletion blocked: "+err.Error())
-			return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
+			return p.blocked(ctx, err)
 		}
-		return again{}, p.release(ctx)
+		if err := p.release(ctx); err != nil {
+			return p.blocked(ctx, err)
+		}
+		return again{}, nil
 	}
 	wave, err := p.executor.Retire(ctx, string(p.state.uid), members, nil)
 	if err != nil {
-		p.report.Unknown(resourcesReady, "UnderDeletion", "deletion blocked: "+err.Error())
-		return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
+		return p.blocked(ctx, err)
 	}
 	return p.awaitWave(ctx, wave)
+}
+
+// blocked says what keeps the deletion from going on, and has it tried again.
+func (p *pass) blocked(ctx context.Context, err error) (again, error) {
+	p.report.Unknown(resourcesReady, "UnderDeletion", "deletion blocked: "+err.Error())
+	return again{failed: true}, p.writeStatus(ctx, stateDeleting, nil)
 }
 
 // members lists what the inventory names. An instance without any inventory was never managed, or was restored without

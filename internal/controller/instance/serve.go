@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +40,7 @@ type kind struct {
 	source     watch.Source
 	// events writes the events about the instances; nil when there are to be none.
 	events Recorder
+	log    logr.Logger
 	// settled tells that the caches of instances and children have been read, so that reconciling makes sense.
 	settled bool
 }
@@ -66,6 +68,8 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 	if k == nil {
 		k = &kind{source: instanceSource(gvr), gvk: d.Kind.GVK, namespaced: d.Kind.Namespaced}
 		k.store = c.Caches.Ensure(k.source, definitionOwner(d.Name), c.instanceChanged)
+		k.log = c.Log.WithName(gvr.Resource+"-controller").WithValues(
+			"controller", gvr.Resource, "controllerGroup", k.gvk.Group, "controllerKind", k.gvk.Kind)
 		if c.Options.Events && c.Events != nil {
 			k.events = c.Events(component(gvr))
 		}

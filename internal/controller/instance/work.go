@@ -8,6 +8,9 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/go-logr/logr"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kro.run/kro/internal/metrics"
 )
 
@@ -30,11 +33,21 @@ func (c *Controller) work(ctx context.Context) bool {
 		next = again{failed: true}
 	case err != nil:
 		metrics.QueueFailed(k.GVR)
-		c.Log.Error(err, "reconcile failed", "gvr", k.GVR.String(), "namespace", k.Namespace, "name", k.Name)
+		c.logOf(k.GVR).Error(err, "reconcile failed", "namespace", k.Namespace, "name", k.Name)
 		next = again{failed: true}
 	}
 	c.requeue(k, next)
 	return true
+}
+
+// logOf is the logger of a kind.
+func (c *Controller) logOf(gvr kschema.GroupVersionResource) logr.Logger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if served := c.kinds[gvr]; served != nil {
+		return served.log
+	}
+	return c.Log.WithName(gvr.Resource + "-controller") // withdrawn meanwhile
 }
 
 // again says when an instance is to be looked at without an event.
