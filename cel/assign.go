@@ -74,6 +74,9 @@ func (a *assignment) mismatch(from *celgo.Type, to *schema.Node) string {
 
 func (a *assignment) literal(from *literal, to *schema.Node) string {
 	for _, branch := range from.branches {
+		if branch.isNull() && !from.isNull() {
+			continue
+		}
 		if detail := a.literal(branch, to); detail != "" {
 			return detail
 		}
@@ -91,22 +94,28 @@ func (a *assignment) literal(from *literal, to *schema.Node) string {
 		return ""
 	case from.isMap && k == kindMap:
 		for _, f := range from.fields {
+			if f.value.isNull() && !from.onlyNulls() {
+				continue
+			}
 			if detail := a.literal(f.value, to.AdditionalProperties); detail != "" {
 				return "map value type incompatible: " + detail
 			}
 		}
 		return ""
 	case from.isMap && k == kindStruct && len(to.Properties) > 0:
-		return a.fields(from.fields, to)
+		return a.fields(from, to)
 	}
 	return a.value(from.typ, to)
 }
 
-func (a *assignment) fields(fields []literalField, to *schema.Node) string {
-	for _, f := range fields {
+func (a *assignment) fields(from *literal, to *schema.Node) string {
+	for _, f := range from.fields {
 		child, ok := target(to, f.name)
 		if !ok {
 			return fmt.Sprintf("field %q exists in output but not in expected type", f.name)
+		}
+		if f.value.isNull() && !from.onlyNulls() {
+			continue
 		}
 		if detail := a.literal(f.value, child); detail != "" {
 			return fmt.Sprintf("field %q has incompatible type: %s", f.name, detail)

@@ -1,6 +1,8 @@
 package cel
 
 import (
+	"slices"
+
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/operators"
@@ -45,6 +47,22 @@ func literalOf(a *ast.AST, e ast.Expr) *literal {
 		}
 	}
 	return l
+}
+
+// isNull tells that the structure is null whatever happens. Beside other values, as a branch or as an entry of a map, null says that the field has no
+// value this time, which fits every field; alone it is a mistake.
+func (l *literal) isNull() bool {
+	for _, branch := range l.branches {
+		if !branch.isNull() {
+			return false
+		}
+	}
+	return l.typ.Kind() == celgo.NullTypeKind || len(l.branches) > 0
+}
+
+// onlyNulls tells that no entry of a map literal has a value.
+func (l *literal) onlyNulls() bool {
+	return !slices.ContainsFunc(l.fields, func(f literalField) bool { return !f.value.isNull() })
 }
 
 // readMap reads the entries of a map literal, and gives up on one whose keys are computed.

@@ -51,20 +51,3 @@ func (p *Pass) define(ctx context.Context, n *node, act cel.Activation) (map[str
 	}
 	return value, nil
 }
-
-// resolveSubgraph makes the value of an inline graph: its children by name. Excluded ones are absent.
-func (p *Pass) resolveSubgraph(n *node) {
-	value := map[string]any{}
-	for frame := range p.program.Frames {
-		if p.program.Frames[frame].Node != n.def.Index || frame == 0 {
-			continue
-		}
-		for name, index := range p.program.Frames[frame].Names {
-			child := &p.nodes[index]
-			if child.phase == Observed {
-				value[name] = child.rawValue()
-			}
-		}
-	}
-	n.observed = []map[string]any{value}
-}

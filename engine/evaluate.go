@@ -15,6 +15,7 @@ import (
 func (p *Pass) evaluate(ctx context.Context, index int) {
 	n := &p.nodes[index]
 	n.detail, n.root = "", false
+	n.touched, n.unmet = nil, nil
 	included, err := p.included(ctx, n)
 	p.options.Meter.inclusion(err == nil && !included)
 	switch {
@@ -30,7 +31,7 @@ func (p *Pass) evaluate(ctx context.Context, index int) {
 	if p.gated(n) {
 		return
 	}
-	n.touched, n.unmet = nil, nil
+	n.touched = nil
 	ended := p.options.Meter.node()
 	err = p.resolve(ctx, n)
 	ended(err)
@@ -48,14 +49,17 @@ func (p *Pass) evaluate(ctx context.Context, index int) {
 // holdOn makes a node share the fate of the nodes that it turned out to need on the branch that it took.
 func (p *Pass) holdOn(n *node) {
 	n.desired, n.target = nil, nil
-	for _, d := range n.touched {
-		if p.nodes[d].phase == Excluded {
-			n.phase = Excluded
-			return
-		}
+	if p.needsExcluded(n) {
+		n.phase = Excluded
+		return
 	}
 	dep := &p.nodes[n.touched[0]]
 	n.detail = fmt.Sprintf("node %q: dependent node %q not ready: %s (data pending)", n.def.ID, dep.def.ID, dep.notReady())
+}
+
+// needsExcluded tells that an expression asked for a node that is excluded.
+func (p *Pass) needsExcluded(n *node) bool {
+	return slices.ContainsFunc(n.touched, func(d int) bool { return p.nodes[d].phase == Excluded })
 }
 
 // pendOrFail makes a node wait when what an expression misses may still come, and fail otherwise.
@@ -110,6 +114,9 @@ func (p *Pass) included(ctx context.Context, n *node) (bool, error) {
 			continue
 		}
 		holds, err := p.condition(ctx, condition, scope{p, n})
+		if IsPending(err) && p.needsExcluded(n) {
+			return false, nil
+		}
 		if IsPending(err) {
 			n.detail = fmt.Sprintf("node %q: includeWhen %q: %v (data pending)", n.def.ID, condition.Source(), err)
 			n.root = true

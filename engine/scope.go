@@ -37,7 +37,7 @@ func (s scope) ResolveName(name string) (any, bool) {
 		return nil, false
 	}
 	value := s.pass.value(index)
-	return value, value != nil
+	return s.inline(index, value), value != nil
 }
 
 func (s scope) frame() int {
