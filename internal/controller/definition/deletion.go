@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -35,6 +36,15 @@ func (c *Controller) leave(ctx context.Context, p *pass) error {
 		return nil
 	}
 	c.notes.leave(p.rgd.Name)
+	err := c.dismantle(ctx, p)
+	if err != nil && !apierrors.IsConflict(err) {
+		// Whoever waits for the definition to go sees why it does not. That this cannot be written either changes nothing.
+		_ = c.tell(ctx, p, err.Error())
+	}
+	return err
+}
+
+func (c *Controller) dismantle(ctx context.Context, p *pass) error {
 	own, err := c.ownCRD(ctx, p.rgd)
 	if err != nil {
 		return err
