@@ -35,6 +35,8 @@ type CompileError struct {
 	Message string
 	// Hint says what would be right, when that is known; it is no part of Error.
 	Hint string
+	// UnknownField is set when a field that does not exist is all that is wrong, as far as is known.
+	UnknownField *UnknownField
 }
 
 // Error gives the message; for errors of syntax and types it is that of cel-go, with line and column.
@@ -88,7 +90,7 @@ func (e *Env) compile(p *Parsed, use Use) (*Expression, error) {
 	}
 	checked, issues := e.env.Check(parsed)
 	if err := issues.Err(); err != nil {
-		return nil, &CompileError{Source: p.source, Message: err.Error(), Hint: hint(err.Error())}
+		return nil, &CompileError{Source: p.source, Message: err.Error(), Hint: hint(err.Error()), UnknownField: e.unknownField(p, err.Error())}
 	}
 	native := checked.NativeRep()
 	x := &Expression{

@@ -154,6 +154,9 @@ func (c *compiler) reportExpression(at place, attempt string, err error) {
 	var compile *cel.CompileError
 	if errors.As(err, &compile) {
 		fault.Message, fault.Hint = attempt+compile.Message, compile.Hint
+		if unknown := compile.UnknownField; unknown != nil && fault.Hint == "" {
+			fault.Hint = fieldHint(unknown.Name, unknown.Known)
+		}
 	}
 	c.report(at, fault)
 }

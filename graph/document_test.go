@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kro.run/kro/schema"
 )
 
 func TestDecode(t *testing.T) {
@@ -62,6 +64,23 @@ func TestDidYouMean(t *testing.T) {
 	for name, want := range cases {
 		if got := didYouMean(name, fields); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestUnknownFieldsAreHintedAt(t *testing.T) {
+	for expression, want := range map[string]string{
+		"schema.spec.nmu":                  "did you mean num?",
+		"d.status.readyReplica":            "did you mean readyReplicas?",
+		"schema.metadata.labls.x":          "did you mean labels?",
+		"d.spec.strategy.rollingUpdate.xy": "its fields are maxSurge, maxUnavailable",
+		"d.metadata.xyzzyxyzzy":            "", // too many to list
+		"[d].map(x, x.spc)[0]":             "", // x has no type outside of the macro
+		"schema.spec.num.x":                "",
+	} {
+		_, faults := Compile(FromDefinition("hints", parse(t, resources(`{id: d, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}}`, configMap("cm", "", `{v: "${string(`+expression+`)}"}`)))), Env{Kinds: schema.Embedded()})
+		if len(faults) != 1 || faults[0].Hint != want {
+			t.Errorf("%s: %v, want the hint %q", expression, faults, want)
 		}
 	}
 }

@@ -14,7 +14,11 @@ func didYouMean(name string, candidates []string) string {
 		if strings.EqualFold(candidate, name) {
 			return fmt.Sprintf("did you mean %s?", candidate)
 		}
-		if d := editDistance(name, candidate, bestDistance); d < bestDistance || d == bestDistance && best == "" {
+		d := editDistance(name, candidate, bestDistance)
+		if d >= len(candidate) {
+			continue // nothing of it is in the name
+		}
+		if d < bestDistance || d == bestDistance && best == "" {
 			best, bestDistance = candidate, d
 		}
 	}
@@ -22,6 +26,20 @@ func didYouMean(name string, candidates []string) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %s?", best)
+}
+
+// fewFields is how many fields a hint lists.
+const fewFields = 12
+
+// fieldHint names the field that was probably meant, or else those that there are, if they are few.
+func fieldHint(name string, known []string) string {
+	if hint := didYouMean(name, known); hint != "" {
+		return hint
+	}
+	if len(known) > fewFields {
+		return ""
+	}
+	return "its fields are " + strings.Join(known, ", ")
 }
 
 // editDistance counts the letters to insert, delete or replace to turn a into b; more than limit is limit+1.
