@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,13 +207,38 @@ func TestAggregatedRights(t *testing.T) {
 		}
 		return cluster.Condition(rgd, "KindReady", "True")
 	})
-	role.Rules = append(role.Rules, rbacv1.PolicyRule{APIGroups: []string{"forbidden.example.com"}, Resources: []string{"*"}, Verbs: all})
-	if err := c.Client.Update(t.Context(), role); err != nil {
-		t.Fatal(err)
+	grant := func(rule rbacv1.PolicyRule) {
+		role.Rules = append(role.Rules, rule)
+		if err := c.Client.Update(t.Context(), role); err != nil {
+			t.Fatal(err)
+		}
 	}
+	grant(rbacv1.PolicyRule{APIGroups: []string{"forbidden.example.com"}, Resources: []string{"*"}, Verbs: all})
 	instance(t, c, ns, kind("forbidden"), "two")
 	state(t, c, kind("forbidden"), ns, "two", "ACTIVE")
 	state(t, c, definitionKind, "", "forbidden", "Active")
+
+	// A kind of children without a role.
+	define(t, c, `
+apiVersion: kro.run/v1alpha1
+kind: ResourceGraphDefinition
+metadata: {name: secretive}
+spec:
+  schema: {apiVersion: v1alpha1, kind: Secretive, group: narrow.example.com, spec: {word: string}}
+  resources:
+  - {id: open, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}-open"}, data: {word: open}}}
+  - {id: shut, template: {apiVersion: v1, kind: Secret, metadata: {name: "${schema.metadata.name}-shut"}, stringData: {word: shut}}}
+`)
+	grant(rbacv1.PolicyRule{APIGroups: []string{"narrow.example.com"}, Resources: []string{"secretives", "secretives/status"}, Verbs: all})
+	secretive := kschema.GroupVersionKind{Group: "narrow.example.com", Version: "v1alpha1", Kind: "Secretive"}
+	instance(t, c, ns, secretive, "three")
+	blocked := state(t, c, secretive, ns, "three", "ERROR")
+	if text := message(blocked, "ResourcesReady"); !strings.Contains(text, "secrets") || !strings.Contains(text, "forbidden") {
+		t.Errorf("the condition does not say which right is missing: %s", text)
+	}
+	awaitWord(t, c, ns, "three-open", "open")
+	grant(rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: all})
+	state(t, c, secretive, ns, "three", "ACTIVE")
 }
 
 // kubeconfigOf writes a kubeconfig that acts as a ServiceAccount.
