@@ -60,7 +60,7 @@ func gadgets(properties map[string]apiextensionsv1.JSONSchemaProps) *apiextensio
 // await takes changes until one is as wanted.
 func await(t *testing.T, changes <-chan Change, wanted string, is func(Change) bool) Change {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case change := <-changes:
