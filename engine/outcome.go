@@ -51,6 +51,22 @@ type NodeOutcome struct {
 	Observed []map[string]any
 }
 
+// State is the word for where a node stands, as a status shows it: Excluded, Failed, Ready, NotReady or Waiting.
+func (n NodeOutcome) State() string {
+	switch n.Phase {
+	case Excluded:
+		return "Excluded"
+	case Failed:
+		return "Failed"
+	case Observed:
+		if n.Ready {
+			return "Ready"
+		}
+		return "NotReady"
+	}
+	return "Waiting"
+}
+
 // Outcome sums the pass up. It may be asked at any time, also before the pass is over.
 func (p *Pass) Outcome() Outcome {
 	out := Outcome{State: StateActive, Prunable: true, Nodes: make([]NodeOutcome, len(p.nodes))}

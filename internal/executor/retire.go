@@ -179,3 +179,23 @@ func Describe(object *unstructured.Unstructured) string {
 	}
 	return object.GetKind() + " " + name
 }
+
+// maxNamed bounds how many objects a message names.
+const maxNamed = 5
+
+// DescribeWave names the objects of a wave of deletion, the first few of them, and what holds each.
+func DescribeWave(wave []Member) string {
+	var names []string
+	for i, m := range wave {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(wave)-maxNamed))
+			break
+		}
+		name := Describe(m.Object)
+		if finalizers := m.Object.GetFinalizers(); len(finalizers) > 0 {
+			name += " (held by finalizer " + strings.Join(finalizers, ", ") + ")"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}

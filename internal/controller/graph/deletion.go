@@ -74,7 +74,7 @@ func (p *pass) undeleted(ctx context.Context, err error) (again, error) {
 // awaitWave says what a deletion waits for, once it has waited for a while.
 func (p *pass) awaitWave(ctx context.Context, wave []executor.Member, left located) (again, error) {
 	now := p.Clock.Now()
-	if names := describe(wave); names != p.state.wave {
+	if names := executor.DescribeWave(wave); names != p.state.wave {
 		p.state.wave, p.state.waveSince = names, now
 	}
 	next := left.next()
@@ -83,25 +83,6 @@ func (p *pass) awaitWave(ctx context.Context, wave []executor.Member, left locat
 	}
 	p.report.Unknown(resourcesConverged, "Deleting", "deleting resources: waiting for "+p.state.wave)
 	return next, p.writeStatus(ctx, p.status)
-}
-
-// maxNamed bounds how many objects a message names.
-const maxNamed = 5
-
-func describe(wave []executor.Member) string {
-	var names []string
-	for i, m := range wave {
-		if i == maxNamed {
-			names = append(names, fmt.Sprintf("and %d more", len(wave)-maxNamed))
-			break
-		}
-		name := executor.Describe(m.Object)
-		if finalizers := m.Object.GetFinalizers(); len(finalizers) > 0 {
-			name += " (held by finalizer " + strings.Join(finalizers, ", ") + ")"
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // hold puts the finalizer on the Graph, before anything is written for it.

@@ -88,25 +88,9 @@ func foreignContent(g *unstructured.Unstructured) string {
 func nodeStatuses(outcome engine.Outcome, hashes map[string]string) []v1alpha1.NodeStatus {
 	list := make([]v1alpha1.NodeStatus, len(outcome.Nodes))
 	for i, n := range outcome.Nodes {
-		list[i] = v1alpha1.NodeStatus{ID: n.Node.Path, State: nodeState(n), Message: conditions.Short(n.Message), Hash: hashes[n.Node.Path]}
+		list[i] = v1alpha1.NodeStatus{ID: n.Node.Path, State: n.State(), Message: conditions.Short(n.Message), Hash: hashes[n.Node.Path]}
 	}
 	return list
-}
-
-// nodeState is the word for the state of a node.
-func nodeState(n engine.NodeOutcome) string {
-	switch n.Phase {
-	case engine.Excluded:
-		return "Excluded"
-	case engine.Failed:
-		return "Failed"
-	case engine.Observed:
-		if n.Ready {
-			return "Ready"
-		}
-		return "NotReady"
-	}
-	return "Waiting"
 }
 
 // trusted are the hashes of what each node applied last. They contain the UID of the Graph, so those of a restored backup do not count.

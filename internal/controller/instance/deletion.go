@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -86,7 +85,7 @@ func (p *pass) members(ctx context.Context) ([]executor.Member, error) {
 // awaitWave says what a deletion waits for, once it has waited for a while.
 func (p *pass) awaitWave(ctx context.Context, wave []executor.Member) (again, error) {
 	now := p.Clock.Now()
-	if names := describe(wave); names != p.state.wave {
+	if names := executor.DescribeWave(wave); names != p.state.wave {
 		p.state.wave, p.state.waveSince = names, now
 	}
 	if waited := now.Sub(p.state.waveSince); waited < patience && !held(wave) {
@@ -101,25 +100,6 @@ func held(wave []executor.Member) bool {
 	return slices.ContainsFunc(wave, func(m executor.Member) bool {
 		return slices.ContainsFunc(m.Object.GetFinalizers(), func(f string) bool { return f != v1alpha1.Finalizer })
 	})
-}
-
-// maxNamed bounds how many objects a message names.
-const maxNamed = 5
-
-func describe(wave []executor.Member) string {
-	var names []string
-	for i, m := range wave {
-		if i == maxNamed {
-			names = append(names, fmt.Sprintf("and %d more", len(wave)-maxNamed))
-			break
-		}
-		name := executor.Describe(m.Object)
-		if finalizers := m.Object.GetFinalizers(); len(finalizers) > 0 {
-			name += " (held by finalizer " + strings.Join(finalizers, ", ") + ")"
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // release removes the finalizer. The tests in the patch make sure that it is this object's and still ours.

@@ -23,7 +23,7 @@ func (p *pass) graphStatus(r *result) map[string]any {
 }
 
 func nodeStatus(n engine.NodeOutcome, hash string) map[string]any {
-	out := map[string]any{"id": n.Node.ID, "state": nodeState(n)}
+	out := map[string]any{"id": n.Node.ID, "state": n.State()}
 	if n.Message != "" {
 		out["message"] = n.Message
 	}
@@ -44,22 +44,6 @@ func nodeStatus(n engine.NodeOutcome, hash string) map[string]any {
 		}
 	}
 	return out
-}
-
-// nodeState is the word for the state of a node.
-func nodeState(n engine.NodeOutcome) string {
-	switch n.Phase {
-	case engine.Excluded:
-		return "Excluded"
-	case engine.Failed:
-		return "Failed"
-	case engine.Observed:
-		if n.Ready {
-			return "Ready"
-		}
-		return "NotReady"
-	}
-	return "Waiting"
 }
 
 // trusted reads the hashes of what each node applied last from the status of the instance. They hold only for this
