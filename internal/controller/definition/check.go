@@ -11,8 +11,17 @@ import (
 	"kro.run/kro/internal/revision"
 )
 
-// retryMissing is how soon a document that lacks a kind is tried again. The arrival of a CRD is an event; that of an aggregated API is not.
-const retryMissing = 5 * time.Minute
+// A document that lacks a kind is tried again within these bounds. The arrival of a CRD is an event; that of an aggregated API is not.
+const (
+	retryMissingMin = 5 * time.Second
+	retryMissingMax = 5 * time.Minute
+)
+
+// retryMissing grows with the time that the kind has been missing for, so that an API which is installed together with the definition is found at once and
+// one that never comes costs next to nothing. It needs no memory, and survives a restart.
+func retryMissing(missing time.Duration) time.Duration {
+	return min(max(missing/2, retryMissingMin), retryMissingMax)
+}
 
 // check compiles the document and says in GraphAccepted what came of it.
 func (c *Controller) check(_ context.Context, p *pass) error {
@@ -35,7 +44,8 @@ func (c *Controller) check(_ context.Context, p *pass) error {
 	default:
 		p.False(graphAccepted, reasonInvalid, conditions.Short(p.rejection()))
 		if len(p.document.Diagnostics.Missing()) > 0 {
-			p.after = retryMissing
+			stands, _ := p.Get(graphAccepted)
+			p.after = retryMissing(c.now().Sub(stands.LastTransitionTime.Time))
 		}
 	}
 	return nil

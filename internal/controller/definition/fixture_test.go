@@ -34,6 +34,7 @@ var errUnreachable = errors.New("unreachable")
 // world is a cluster around one controller. Specs whose first resource is called "bad" do not compile.
 type world struct {
 	t          *testing.T
+	missing    map[string]kschema.GroupVersionKind // kinds that bad resources lack
 	clock      *testclock.FakePassiveClock
 	client     client.Client
 	controller *Controller
@@ -121,7 +122,7 @@ func (w *world) Compile(key programs.Key, spec *v1alpha1.ResourceGraphDefinition
 	program := &graph.Program{Hash: spec.Schema.Categories[0]}
 	for i, r := range spec.Resources {
 		if w.bad[r.ID] {
-			return programs.Result{Diagnostics: graph.Diagnostics{{Message: r.ID + " does not fit"}}}
+			return programs.Result{Diagnostics: graph.Diagnostics{{Message: r.ID + " does not fit", Missing: w.missing[r.ID]}}}
 		}
 		program.Nodes = append(program.Nodes, &graph.Node{ID: r.ID, Index: i})
 	}
