@@ -3,17 +3,22 @@ package graph
 import (
 	"context"
 
+	celtypes "github.com/google/cel-go/common/types"
+
 	"kro.run/kro/cel"
 	"kro.run/kro/schema"
 )
 
 // evalExpression evaluates an expression and returns fresh JSON for a field of the target schema, where bytes become the
-// base64 text that the API wants. It is cel.Omitted when the expression omits its field; omitted entries inside a result
-// are gone from it.
+// base64 text that the API wants. It is cel.Omitted when the expression omits its field, and when it is an optional without
+// a value and the field does not take null; omitted entries inside a result are gone from it.
 func evalExpression(ctx context.Context, vars cel.Activation, x *cel.Expression, target *schema.Node) (any, error) {
 	value, err := x.Eval(ctx, vars)
 	if err != nil {
 		return nil, err
+	}
+	if optional, ok := value.(*celtypes.Optional); ok && !optional.HasValue() && refusesNull(target) {
+		return cel.Omitted, nil
 	}
 	result, err := cel.ToJSONFor(target, value)
 	if err != nil {
@@ -23,6 +28,12 @@ func evalExpression(ctx context.Context, vars cel.Activation, x *cel.Expression,
 		dropOmitted(&result)
 	}
 	return result, nil
+}
+
+// refusesNull tells that null is no value for a field: custom resources are refused for it, and with built-in kinds it would
+// take the field away from whoever else manages it.
+func refusesNull(target *schema.Node) bool {
+	return target != nil && !target.Nullable && (target.Type != "" || target.IntOrString)
 }
 
 // dropOmitted takes the omitted entries out of JSON. A value that is omitted as a whole stays as it is: it is for

@@ -67,7 +67,6 @@ const data = "spec.resources[0].template.data.v"
 func TestNameFaults(t *testing.T) {
 	runFaults(t, map[string]faultCase{
 		"ReservedID":  {"reserved words are no ids", resources(configMap("instance", "", "{}")), one("spec.resources[0].id", "naming convention violation: id instance is a reserved keyword in KRO")},
-		"GraphEngine": {"reserved since 0.10", resources(configMap("graphengine", "", "{}")), one("spec.resources[0].id", "reserved keyword")},
 		"UpperID":     {"ids are lower camel case, and a bad id is still known to others", resources(configMap("Upper", "", "{}"), configMap("b", "", `{v: "${Upper.metadata.name}"}`)), one("spec.resources[0].id", "id Upper is not a valid KRO resource id: must be lower camelCase")},
 		"EmptyID":     {"an id is needed", resources(`{id: "", template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`), one("spec.resources[0].id", "must be lower camelCase")},
 		"DuplicateID": {"the second is told", resources(configMap("a", "", "{}"), configMap("a", "", "{}")), one("spec.resources[1].id", "found duplicate resource IDs a", "spec.resources[0] has it")},

@@ -26,7 +26,7 @@ var reservedWords = wordSet(
 	"loop", "package", "namespace", "return", "var", "void", "while",
 	// kro
 	"apiVersion", "context", "dependency", "dependencies", "each", "externalRef", "externalReference", "externalRefs",
-	"externalReferences", "graph", "graphengine", "instance", "item", "items", "kind", "kro", "metadata", "object",
+	"externalReferences", "graph", "instance", "item", "items", "kind", "kro", "metadata", "object",
 	"resource", "resourcegraphdefinition", "resourceGraphDefinition", "resources", "root", "runtime", "schema", "self",
 	"serviceAccountName", "spec", "status", "this", "variables", "vars", "version",
 )

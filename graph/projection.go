@@ -47,7 +47,7 @@ func (p *projected) eval(ctx context.Context, vars cel.Activation, errs *[]*Leaf
 		if err != nil {
 			*errs = append(*errs, &LeafError{Path: p.path, Err: err, Pending: isPending(err)})
 		}
-		return value, err == nil && value != nil
+		return value, err == nil && value != nil && !cel.IsOmitted(value)
 	}
 	if p.list {
 		var items []any

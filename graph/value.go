@@ -76,6 +76,8 @@ func (v *Value) Eval(ctx context.Context, vars cel.Activation) (any, error) {
 		return nil, e.failed
 	case e.pending != nil:
 		return nil, e.pending
+	case cel.IsOmitted(result) && v.form == formExpression && !v.expr.UsesOmit(): // an optional without a value
+		return nil, nil
 	case cel.IsOmitted(result):
 		return nil, &ValueError{Path: v.path, Err: errors.New("omit() cannot stand for a whole value, only for a field or a list element")}
 	}

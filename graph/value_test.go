@@ -13,8 +13,8 @@ const instanceText = `{apiVersion: example.com/v1alpha1, kind: Thing, metadata: 
 
 func TestValueEval(t *testing.T) {
 	p := mustCompile(t, resources(
-		configMap("cm", "", `{whole: "${schema.spec.a}", text: "<${schema.spec.a}>", two: "${schema.spec.a}${schema.spec.a}", escaped: '${"${NOT_ME}"}', fixed: f, gone: "${schema.spec.flag ? omit() : ''}", void: "${schema.spec.flag ? null : schema.spec.o.x}"}`),
-		`{id: dep, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: "${schema.spec.m}"}, spec: {replicas: "${schema.spec.num}", paused: "${schema.spec.num > 2}", selector: "${{'matchLabels': {'w': schema.spec.flag ? omit() : 'x', 'v': 'y'}}}", template: {spec: {containers: [{name: c, args: [first, "${omit()}", "${schema.spec.a}"]}, {name: e, env: "${[{'name': 'N', 'value': omit()}]}"}]}}}}}`,
+		configMap("cm", "", `{whole: "${schema.spec.a}", text: "<${schema.spec.a}>", two: "${schema.spec.a}${schema.spec.a}", escaped: '${"${NOT_ME}"}', fixed: f, gone: "${schema.spec.flag ? omit() : ''}", void: "${schema.spec.flag ? null : schema.spec.o.x}", none: "${schema.spec.o.?none}", some: "${schema.spec.?a}"}`),
+		`{id: dep, template: {apiVersion: apps/v1, kind: Deployment, metadata: {name: d, labels: "${schema.spec.m}"}, spec: {replicas: "${schema.spec.num}", paused: "${schema.spec.num > 2}", selector: "${{'matchLabels': {'w': schema.spec.flag ? omit() : 'x', 'v': 'y'}}}", template: {spec: {containers: [{name: c, args: [first, "${omit()}", "${schema.spec.o.?none}", "${schema.spec.a}"]}, {name: e, env: "${[{'name': 'N', 'value': omit()}]}"}]}}}}}`,
 		`{id: secret, template: {apiVersion: v1, kind: Secret, metadata: {name: s}, data: {raw: "${b'hi'}", text: "${base64.encode(b'hi')}", fixed: aGk=, copy: "${origin.data.token}"}}}`,
 		`{id: all, template: {apiVersion: v1, kind: Secret, metadata: {name: s}, data: "${origin.data}"}}`,
 		`{id: origin, externalRef: {apiVersion: v1, kind: Secret, metadata: {name: origin, namespace: "${schema.spec.a}"}}}`,
@@ -23,7 +23,7 @@ func TestValueEval(t *testing.T) {
 	))
 	act := activation(t, p, instanceText, map[string]string{"origin": `{metadata: {name: origin}, data: {token: aHVudGVy}}`})
 	wants := map[string]string{
-		"cm":     `{"apiVersion":"v1","data":{"escaped":"${NOT_ME}","fixed":"f","text":"\u003cx\u003e","two":"xx","void":null,"whole":"x"},"kind":"ConfigMap","metadata":{"name":"i-cm"}}`,
+		"cm":     `{"apiVersion":"v1","data":{"escaped":"${NOT_ME}","fixed":"f","some":"x","text":"\u003cx\u003e","two":"xx","void":null,"whole":"x"},"kind":"ConfigMap","metadata":{"name":"i-cm"}}`,
 		"dep":    `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"labels":{"k":"v"},"name":"d"},"spec":{"paused":true,"replicas":3,"selector":{"matchLabels":{"v":"y"}},"template":{"spec":{"containers":[{"args":["first","x"],"name":"c"},{"env":[{"name":"N"}],"name":"e"}]}}}}`,
 		"secret": `{"apiVersion":"v1","data":{"copy":"aHVudGVy","fixed":"aGk=","raw":"aGk=","text":"aGk="},"kind":"Secret","metadata":{"name":"s"}}`,
 		"all":    `{"apiVersion":"v1","data":{"token":"aHVudGVy"},"kind":"Secret","metadata":{"name":"s"}}`,
