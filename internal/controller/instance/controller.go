@@ -131,6 +131,8 @@ type state struct {
 	contested map[executor.Key]bool
 	held      holdings
 	brake     executor.Brake
+	// accounted says that a deletion has made sure that the caches show all children.
+	accounted bool
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
 	wave      string

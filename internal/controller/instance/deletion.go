@@ -79,6 +79,13 @@ func (p *pass) members(ctx context.Context) ([]executor.Member, error) {
 	if err != nil {
 		return nil, err
 	}
+	members, err := executor.Members(p.stores, resources, inventory.ID)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := p.reclaim(ctx, resources, members); err != nil || !found {
+		return members, err
+	}
 	return executor.Members(p.stores, resources, inventory.ID)
 }
 

@@ -403,6 +403,22 @@ func (r simResource) Get(_ context.Context, name string, _ metav1.GetOptions, _ 
 	return (&unstructured.Unstructured{Object: o.live}).DeepCopy(), nil
 }
 
+// List implements dynamic.ResourceInterface, for a selector of one label.
+func (r simResource) List(_ context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	if r.server.dead {
+		return nil, errDead
+	}
+	label, value, _ := strings.Cut(o.LabelSelector, "=")
+	list := &unstructured.UnstructuredList{}
+	for key, object := range r.server.objects {
+		live := unstructured.Unstructured{Object: object.live}
+		if key.GVR == r.gvr && live.GetLabels()[label] == value {
+			list.Items = append(list.Items, *live.DeepCopy())
+		}
+	}
+	return list, nil
+}
+
 // Delete implements dynamic.ResourceInterface.
 func (r simResource) Delete(_ context.Context, name string, o metav1.DeleteOptions, _ ...string) error {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
