@@ -131,6 +131,13 @@ type GraphStatus struct {
 	// AppliedServiceAccount is the user that the Graph acted as last, system:serviceaccount:<namespace>:<name>. Deletion acts as this user.
 	// +optional
 	AppliedServiceAccount string `json:"appliedServiceAccount,omitempty"`
+	// LastIssuedRevision is the highest number that a GraphRevision of this Graph has had: that of the present spec.
+	// +optional
+	LastIssuedRevision int64 `json:"lastIssuedRevision,omitempty"`
+	// AppliedRevision is the number of the GraphRevision that was last applied in full: every node applied, read or left out. It lies behind lastIssuedRevision while
+	// the present spec is being applied, or cannot be.
+	// +optional
+	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Nodes tells how each node stands, in the order of the document.
 	// +optional
 	// +listType=atomic

@@ -8,6 +8,7 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	graphcontroller "kro.run/kro/internal/controller/graph"
@@ -25,25 +26,27 @@ type graphs struct {
 }
 
 // newGraphs makes the controller of Graphs. It has a store of programs of its own: a Graph and a definition may have the same name.
-func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, fleet *watch.Fleet, catalog *kinds.Catalog, log logr.Logger) graphs {
+func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, revisions client.Client, fleet *watch.Fleet, catalog *kinds.Catalog, log logr.Logger) graphs {
 	if !options.Gates.Enabled(gateGraphs) {
 		return graphs{}
 	}
 	log = log.WithName("graph-controller")
 	store := programs.New(compilerEnv(catalog, options), log.WithName("programs"))
 	controller := graphcontroller.New(graphcontroller.Deps{
-		Client:   client,
-		As:       impersonate(cfg),
-		Caches:   instance.Fleet(fleet),
-		Kinds:    catalog,
-		Programs: store,
-		Log:      log,
+		Client:    client,
+		As:        impersonate(cfg),
+		Revisions: revisions,
+		Caches:    instance.Fleet(fleet),
+		Kinds:     catalog,
+		Programs:  store,
+		Log:       log,
 		Options: graphcontroller.Options{
 			Workers:           options.graphWorkers(),
 			ApplyConcurrency:  options.ApplyConcurrency,
 			RetryMin:          time.Second,
 			RetryMax:          options.retryMax(),
 			MaxCollectionSize: options.MaxCollectionSize,
+			MaxRevisions:      options.MaxRevisions,
 			NeverAdopt:        options.Adoption == adoptNever,
 			Self:              options.self(),
 		},

@@ -31,14 +31,16 @@ var (
 // bench is one test: the cluster, with the controller at work, and a namespace.
 type bench struct {
 	*cluster.Cluster
-	t  *testing.T
-	ns string
+	// Kro is the controller.
+	Kro *cluster.Controller
+	t   *testing.T
+	ns  string
 }
 
 func newBench(t *testing.T) *bench {
 	c := cluster.Of(t)
 	b := &bench{Cluster: c, t: t, ns: c.Namespace(t)}
-	c.Kro(t)
+	b.Kro = c.Kro(t)
 	t.Cleanup(func() { // while the controller runs: Graphs have finalizers
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(graphs.GroupVersion().WithKind("GraphList"))

@@ -2,15 +2,17 @@ package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	krov1alpha1 "kro.run/kro/api/v1alpha1"
 )
 
-// SnapshotNameField is the selectable field that holds the name of a revision's definition: the lineage of revisions.
+// SnapshotNameField is the selectable field that holds the name of a revision's definition: the lineage of revisions. For a Graph it holds namespace/name.
 const SnapshotNameField = ".spec.snapshot.name"
 
 // GraphRevision is a snapshot of a ResourceGraphDefinition's spec that was found valid. kro creates one for every change with a meaning and never
-// changes it; instances run on the revisions. Revisions are written by kro, not by people.
+// changes it; instances run on the revisions. Revisions are written by kro, not by people. One with spec.graph is a snapshot of a Graph instead.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -49,9 +51,30 @@ type GraphRevisionSpec struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Revision int64 `json:"revision"`
-	// Snapshot is the definition as it was when this revision was issued.
+	// Snapshot is the definition as it was when this revision was issued. For a Graph it holds namespace/name, the generation, and a spec that means nothing.
 	// +required
 	Snapshot ResourceGraphDefinitionSnapshot `json:"snapshot"`
+	// Graph is the Graph as it was when this revision was issued; absent when the revision is one of a ResourceGraphDefinition.
+	// +optional
+	Graph *GraphSnapshot `json:"graph,omitempty"`
+}
+
+// GraphSnapshot is a Graph at one moment.
+type GraphSnapshot struct {
+	// Namespace is the namespace of the Graph.
+	// +required
+	Namespace string `json:"namespace"`
+	// Name is the name of the Graph.
+	// +required
+	Name string `json:"name"`
+	// UID is the uid of the Graph. A Graph that was made anew under the same name has another one, and revisions of its own.
+	// +required
+	UID types.UID `json:"uid"`
+	// Spec is the spec that the Graph had, word for word. Applied again, it makes the Graph what it was.
+	// +required
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Spec runtime.RawExtension `json:"spec"`
 }
 
 // ResourceGraphDefinitionSnapshot is a ResourceGraphDefinition at one moment.

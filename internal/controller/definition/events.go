@@ -89,7 +89,7 @@ func (c *Controller) revisionGone(e event.DeleteEvent) bool {
 
 func definitionOf(_ context.Context, o client.Object) []reconcile.Request {
 	revision, ok := o.(*internalv1alpha1.GraphRevision)
-	if !ok {
+	if !ok || revision.Spec.Graph != nil { // of a Graph
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: revision.Spec.Snapshot.Name}}}

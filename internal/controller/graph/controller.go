@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/internal/executor"
@@ -43,6 +44,8 @@ type Deps struct {
 	Client dynamic.Interface
 	// As gives a client that acts as a user. All objects of a Graph are read and written through one.
 	As func(user string) (dynamic.Interface, error)
+	// Revisions reads GraphRevisions from a cache, which has the index definition.ByDefinition, and writes them to the server, as the controller.
+	Revisions client.Client
 	// Caches hold what is known of the cluster.
 	Caches Caches
 	Kinds  Kinds
@@ -63,6 +66,8 @@ type Options struct {
 	RetryMin, RetryMax time.Duration
 	// MaxCollectionSize bounds the items of one forEach. Default 1000.
 	MaxCollectionSize int
+	// MaxRevisions is how many revisions of a Graph are kept; 0 or less keeps all.
+	MaxRevisions int
 	// NeverAdopt refuses to take over existing objects that belong to nobody.
 	NeverAdopt bool
 	// Self is the user that the controller itself is; a Graph may not act as it. When empty nothing is refused.
@@ -105,6 +110,9 @@ type Controller struct {
 type state struct {
 	uid      executor.UID
 	failures int
+	history  history
+	// compiled is the hash of the spec whose program is kept.
+	compiled string
 	// externals are what its references read and its patches contribute to, contested the objects of others that it wants.
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
@@ -159,6 +167,7 @@ func (c *Controller) Start(ctx context.Context) error {
 		c.queue.Add(types.NamespacedName{Namespace: g.GetNamespace(), Name: g.GetName()})
 	}
 	var workers sync.WaitGroup
+	workers.Go(func() { c.sweepLeft(ctx) })
 	for range c.Options.Workers {
 		workers.Go(func() {
 			for c.work(ctx) {
@@ -212,6 +221,21 @@ func (c *Controller) stateOf(k types.NamespacedName, graph *unstructured.Unstruc
 		c.release(s)
 	}
 	return fresh
+}
+
+// gone cleans up behind a Graph that is not there any more.
+func (c *Controller) gone(ctx context.Context, k types.NamespacedName) error {
+	c.mu.Lock()
+	var known history
+	if s := c.states[k]; s != nil {
+		known = s.history
+	}
+	c.mu.Unlock()
+	c.forget(k)
+	if known.dropped {
+		return nil
+	}
+	return c.sweep(ctx, k, known.present)
 }
 
 // forget drops all memory of a Graph that is gone.

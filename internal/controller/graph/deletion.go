@@ -62,6 +62,7 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	if _, err := p.releaseAll(ctx, p.status.Contributions); err != nil {
 		return p.undeleted(ctx, err)
 	}
+	p.dropAll(ctx)
 	return again{}, p.letGo(ctx)
 }
 

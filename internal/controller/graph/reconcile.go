@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	internalv1alpha1 "kro.run/kro/api/internal.kro.run/v1alpha1"
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/engine"
 	"kro.run/kro/graph"
@@ -35,14 +36,16 @@ type pass struct {
 	// user is whom the Graph acts as, client what it reads and writes through.
 	user   string
 	client dynamic.Interface
+	// revision is that of the spec; nil when it could not be written. unkept says why something of the history could not be.
+	revision *internalv1alpha1.GraphRevision
+	unkept   error
 }
 
 // reconcile brings one Graph to where its nodes want it, as far as that goes now.
 func (c *Controller) reconcile(ctx context.Context, k types.NamespacedName) (again, error) {
 	object, found := c.store.Get(k.Namespace, k.Name)
 	if !found {
-		c.forget(k)
-		return again{}, nil
+		return again{}, c.gone(ctx, k)
 	}
 	p := &pass{Controller: c, key: k, object: object, state: c.stateOf(k, object)}
 	if err := decode(object.Object["status"], &p.status); err != nil {
@@ -55,11 +58,22 @@ func (c *Controller) reconcile(ctx context.Context, k types.NamespacedName) (aga
 	if object.GetDeletionTimestamp() != nil {
 		return p.teardown(ctx)
 	}
+	next, err := p.serve(ctx)
+	if p.unkept != nil && err == nil {
+		c.Log.Error(p.unkept, "Could not keep a revision", "namespace", k.Namespace, "name", k.Name)
+		next.failed = true
+	}
+	return next, err
+}
+
+// serve brings a Graph that is to stay to what its spec says.
+func (p *pass) serve(ctx context.Context) (again, error) {
 	var spec v1alpha1.GraphSpec
-	if err := decode(object.Object["spec"], &spec); err != nil {
+	if err := decode(p.object.Object["spec"], &spec); err != nil {
 		return again{}, p.reject(ctx, "reading the spec: "+err.Error())
 	}
-	if p.user = userOf(k.Namespace, &spec); p.user == c.Options.Self {
+	p.number(ctx, &spec)
+	if p.user = userOf(p.key.Namespace, &spec); p.user == p.Options.Self {
 		return again{}, p.reject(ctx, fmt.Sprintf("serviceAccountName: a Graph must not act as %s, the account of kro's controller itself; name another ServiceAccount", p.user))
 	}
 	program, valid, err := p.compile(ctx, &spec)
@@ -70,7 +84,7 @@ func (c *Controller) reconcile(ctx context.Context, k types.NamespacedName) (aga
 		p.report.False(resourcesConverged, "ReconciliationSuspended", "reconciliation suspended via kro.run/reconcile annotation")
 		return again{}, p.writeStatus(ctx, p.status)
 	}
-	if p.client, err = c.clients.of(p.user); err != nil {
+	if p.client, err = p.clients.of(p.user); err != nil {
 		return again{}, err
 	}
 	if err := p.hold(ctx); err != nil {
@@ -80,7 +94,7 @@ func (c *Controller) reconcile(ctx context.Context, k types.NamespacedName) (aga
 		return again{}, nil
 	}
 	// A graph that rewrites its own input waits for its next turn.
-	if wait := p.state.brake.Held(c.Clock.Now(), object.GetGeneration(), 0); wait > 0 {
+	if wait := p.state.brake.Held(p.Clock.Now(), p.object.GetGeneration(), 0); wait > 0 {
 		return again{after: wait}, nil
 	}
 	return p.converge(ctx, program)
@@ -100,6 +114,7 @@ func decode(from any, into any) error {
 
 // reject tells that the Graph is not valid. What it has made stays.
 func (p *pass) reject(ctx context.Context, why string) error {
+	p.judge(ctx, why)
 	p.report.False(accepted, "InvalidGraph", conditions.Short(why))
 	return p.writeStatus(ctx, p.status)
 }
@@ -111,13 +126,17 @@ func (p *pass) compile(ctx context.Context, spec *v1alpha1.GraphSpec) (program *
 	result := p.Programs.CompileSource(programs.Key{Definition: p.key.String(), Hash: hash}, func() graph.Source {
 		return graph.FromGraph(p.key.Name, p.key.Namespace, spec)
 	})
-	p.Programs.Retain(p.key.String(), hash)
+	if p.state.compiled != hash { // looking through all programs is not free
+		p.Programs.Retain(p.key.String(), hash)
+		p.state.compiled = hash
+	}
 	if result.Err != nil {
 		return nil, false, fmt.Errorf("compiling: %w", result.Err)
 	}
 	if !result.Valid() {
 		return nil, false, p.reject(ctx, result.Error())
 	}
+	p.judge(ctx, "")
 	noun := "nodes"
 	if len(result.Program.Nodes) == 1 {
 		noun = "node"
@@ -176,6 +195,9 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	wanted := p.wanted(program, outcome)
 	next, pruneErr := p.prune(ctx, outcome, wanted, &status)
 	releaseErr := p.releaseUnwanted(ctx, outcome, &status)
+	if outcome.Prunable && !outcome.Failed && p.revision != nil {
+		status.AppliedRevision = p.revision.Spec.Revision
+	}
 	p.tell(outcome, pruneErr, releaseErr)
 	if err := p.writeStatus(ctx, status); err != nil {
 		return again{}, err

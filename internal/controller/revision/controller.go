@@ -121,6 +121,9 @@ func (c *Controller) Reconcile(ctx context.Context, request reconcile.Request) (
 	if r.DeletionTimestamp != nil {
 		return reconcile.Result{}, c.release(ctx, r)
 	}
+	if r.Spec.Graph != nil {
+		return reconcile.Result{}, nil // Graphs look after theirs; only a finalizer that another release has put on is taken off here
+	}
 	if err := c.hold(ctx, r); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}

@@ -194,3 +194,25 @@ func TestDeletion(t *testing.T) {
 	equal(t, "error of a pass over what is gone", nil, err)
 	equal(t, "requests of it", 0, len(writes))
 }
+
+func TestRevisionsOfGraphsAreLeftAlone(t *testing.T) {
+	r := revisionOne()
+	r.Spec.Graph = &internalv1alpha1.GraphSnapshot{Namespace: "default", Name: "shop"}
+	w := newWorld(t, r)
+	writes, err := w.reconcile()
+	equal(t, "error", nil, err)
+	equal(t, "requests", 0, len(writes))
+	equal(t, "compilations", 0, w.compiled)
+}
+
+func TestRevisionsOfGraphsGoWhateverAnotherReleasePutOnThem(t *testing.T) {
+	r := revisionOne(v1alpha1.Finalizer)
+	r.Spec.Graph = &internalv1alpha1.GraphSnapshot{Namespace: "default", Name: "shop"}
+	w := newWorld(t, r)
+	if err := w.client.Delete(context.Background(), w.get()); err != nil {
+		t.Fatal(err)
+	}
+	writes, err := w.reconcile()
+	equal(t, "error", nil, err)
+	equal(t, "requests", []string{"patch shop-r00001"}, writes)
+}
