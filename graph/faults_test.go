@@ -130,7 +130,7 @@ func TestKindFaults(t *testing.T) {
 		configMap("cm", "", `{v: "${ghost.status.address}", w: "${ghost.status.port.map(p, string(p)).join(',')}"}`),
 		`{id: ref, externalRef: {apiVersion: v1, kind: Configmap, metadata: {name: a}}}`)
 	expect(t, text, []want{
-		{"spec.resources[0].template", []string{`failed to build resource "ghost": failed to get schema for resource ghost: `}},
+		{"spec.resources[0].template", []string{`failed to build resource "ghost": failed to get schema for resource ghost: schema not found for `}},
 		{"spec.resources[0].template.spec.x", []string{"undefined field 'b'"}},
 		{"spec.resources[2].externalRef", []string{"failed to get schema for resource ref: "}},
 	})
@@ -256,7 +256,7 @@ func TestExpressionFaults(t *testing.T) {
 		"Status":      {"no status of its own", cm("${schema.status.state}"), one(data, "undefined field 'status'")},
 		"Child":       {"fields of others", resources(configMap("one", "", "{}"), configMap("two", "", `{v: "${one.spec.x}"}`)), one("spec.resources[1].template.data.v", "undefined field 'spec'")},
 		"Self":        {"not itself", cm("${cm.metadata.name}"), one(data, "self references are not allowed")},
-		"Each":        {"each is for readyWhen", cm("${each.metadata.name}"), one(data, "references unknown identifiers: [each]")},
+		"Each":        {"each is for readyWhen", cm("${each.metadata.name}"), one(data, "references unknown identifiers: [each]", "node each does not exist")},
 		"Runtime":     {"runtime is for conditions", cm("${runtime.condition(schema, 'Ready').status}"), one(data, "runtime is only available in status.conditions expressions")},
 		"Optional":    {"comparisons of optionals", cm("${schema.spec.?num > 0 ? 'a' : 'b'}"), one(data, "found no matching overload", ".orValue(")},
 		"Joined":      {"text joins text", cm("x-${schema.spec.num}"), one(data, "found no matching overload for '_+_'", "string(")},

@@ -250,3 +250,15 @@ func describe(n *schema.Node, depth int) string {
 	}
 	return n.Type
 }
+
+// An id that only the Graph kind reserves stays one that definitions may use, as they always could.
+func TestIDsOfDefinitionsThatGraphsReserve(t *testing.T) {
+	p := mustCompile(t, resources(configMap("graphengine", "", "{a: b}"), configMap("b", "", `{v: "${graphengine.data.a}"}`)))
+	if got := p.Nodes[0].ID; got != "graphengine" {
+		t.Errorf("the first node is %q, want graphengine", got)
+	}
+	_, faults := compileGraph(t, nodes(`{id: graphengine, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}`))
+	if len(faults) != 1 || !strings.Contains(faults[0].Message, "is a reserved keyword in KRO") {
+		t.Errorf("a Graph with a node graphengine: got %v, want one fault about a reserved keyword", faults)
+	}
+}

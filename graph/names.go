@@ -40,7 +40,8 @@ func wordSet(words ...string) map[string]bool {
 }
 
 // graphReservedWords are those of a Graph. It reserves less than a definition: whatever came from another place with ids
-// of its own is not made to rename them.
+// of its own is not made to rename them. What it reserves beyond, graphengine, stays an id in definitions: 0.9 has always
+// taken it, and the definitions that use it must go on.
 var graphReservedWords = wordSet(
 	// CEL
 	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",

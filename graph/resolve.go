@@ -137,7 +137,7 @@ func (c *compiler) scopeHint(s *site, name string, visible func(string) bool) st
 	case s.role == roleReadyWhen:
 		return fmt.Sprintf("readyWhen may refer to its own %s only, by its id", c.noun())
 	case name == "each":
-		return "each stands for an item in the readyWhen of a collection only"
+		return "node each does not exist; each stands for an item in the readyWhen of a collection only"
 	}
 	if functions := cel.FunctionsOf(name); len(functions) > 0 {
 		return "there are " + strings.Join(functions, ", ")

@@ -68,7 +68,7 @@ type NotFoundError struct {
 
 // Error names the kind as it is written in a manifest.
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("no schema found for %s", Name(e.GVK))
+	return fmt.Sprintf("schema not found for %s", Name(e.GVK))
 }
 
 // Name writes a kind as people read it: `apps/v1, Kind=Deployment`, for the core group `v1, Kind=Pod`.

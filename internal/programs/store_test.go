@@ -120,7 +120,7 @@ func TestKindChanges(t *testing.T) {
 		"another schema gives another program":                        {"one", "two", "two valid=true ", 2, 2},
 		"news about an unchanged kind changes nothing":                {"one", "one", "one valid=true ", 1, 1},
 		"a program that worked stays when the kind no longer fits":    {"one", "broken", "one valid=false does not fit", 2, 2},
-		"a program that worked stays when the kind goes":              {"one", "", "one valid=false no schema found for example.com/v1, Kind=Gadget", 2, 2},
+		"a program that worked stays when the kind goes":              {"one", "", "one valid=false schema not found for example.com/v1, Kind=Gadget", 2, 2},
 		"a kind that was missing comes":                               {"", "one", "one valid=true ", 2, 2},
 		"a fault that stays the same is no news":                      {"broken", "broken", "none valid=false does not fit", 1, 1},
 		"a panic of the compiler is a fault of the document like any": {"one", "panic", "one valid=false " + panicked("", "oh").Error(), 2, 2},
