@@ -79,14 +79,7 @@ func (p *pass) members(ctx context.Context) ([]executor.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	members, err := executor.Members(p.stores, resources, inventory.ID)
-	if err != nil {
-		return nil, err
-	}
-	if found, err := p.reclaim(ctx, resources, members); err != nil || !found {
-		return members, err
-	}
-	return executor.Members(p.stores, resources, inventory.ID)
+	return p.allMembers(ctx, resources, inventory.ID)
 }
 
 // awaitWave says what a deletion waits for, once it has waited for a while.

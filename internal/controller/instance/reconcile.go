@@ -187,7 +187,7 @@ func (p *pass) prune(ctx context.Context, outcome engine.Outcome, done executor.
 	if err != nil {
 		return nil, err
 	}
-	members, err := executor.Members(p.stores, resources, p.owner().SetID)
+	members, err := p.prunable(ctx, resources, p.owner().SetID, outcome)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,49 +13,95 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/engine"
 	"kro.run/kro/internal/executor"
 )
 
 // The caches hold what carries kro.run/owned=true. Somebody may have taken that label off a child when nobody put it back: the instance is suspended, the
 // controller was down, or the deletion came right after. Such a child is invisible, and letting the instance go would leave it behind for ever. So once in
 // a deletion, and only when the status tells of children that the caches do not show, the server is asked; what it has gets its label back, and goes in
-// its turn.
+// its turn. Likewise one that is to be pruned.
 
-// reclaim brings the members that lost their label back into the caches. It tells whether there were any.
-func (p *pass) reclaim(ctx context.Context, resources []kschema.GroupVersionResource, shown []executor.Member) (bool, error) {
-	if p.state.accounted {
-		return false, nil
+// allMembers are the members of the ApplySet, before all of them are deleted.
+func (p *pass) allMembers(ctx context.Context, resources []kschema.GroupVersionResource, setID string) ([]executor.Member, error) {
+	members, err := executor.Members(p.stores, resources, setID)
+	if err != nil || p.state.accounted {
+		return members, err
 	}
-	found := false
-	if !p.accountsFor(shown) {
-		for _, gvr := range resources {
-			strays, err := p.strays(ctx, gvr)
-			if err != nil {
-				return false, err
-			}
-			for i := range strays {
-				if err := p.relabel(ctx, gvr, &strays[i]); err != nil {
-					return false, err
-				}
-				found = true
+	nodes, known := p.toldOf()
+	if known && p.accountsFor(nodes, members) {
+		p.state.accounted = true
+		return members, nil
+	}
+	if err := p.reclaim(ctx, resources); err != nil {
+		return nil, err
+	}
+	p.state.accounted = true
+	return executor.Members(p.stores, resources, setID)
+}
+
+// prunable are the members of the ApplySet, before those that the outcome does not want are pruned.
+func (p *pass) prunable(ctx context.Context, resources []kschema.GroupVersionResource, setID string, outcome engine.Outcome) ([]executor.Member, error) {
+	members, err := executor.Members(p.stores, resources, setID)
+	if err != nil || !outcome.Prunable {
+		return members, err
+	}
+	nodes, _ := p.toldOf()
+	nodes = slices.DeleteFunc(nodes, func(told any) bool { return stillWanted(outcome, told) })
+	if len(nodes) == 0 || p.accountsFor(nodes, members) {
+		return members, nil
+	}
+	if err := p.reclaim(ctx, resources); err != nil {
+		return nil, err
+	}
+	return executor.Members(p.stores, resources, setID)
+}
+
+// reclaim brings the members that lost their label back into the caches.
+func (p *pass) reclaim(ctx context.Context, resources []kschema.GroupVersionResource) error {
+	for _, gvr := range resources {
+		strays, err := p.strays(ctx, gvr)
+		if err != nil {
+			return err
+		}
+		for i := range strays {
+			if err := p.relabel(ctx, gvr, &strays[i]); err != nil {
+				return err
 			}
 		}
 	}
-	p.state.accounted = true
-	return found, nil
+	return nil
 }
 
-// accountsFor tells whether all children that the status tells of are among the members.
-func (p *pass) accountsFor(members []executor.Member) bool {
+// toldOf are the nodes as the status shows them; known is false when it shows none.
+func (p *pass) toldOf() (nodes []any, known bool) {
 	if !p.showsGraph() {
-		return false
+		return nil, false
 	}
 	status, _ := p.instance.Object["status"].(map[string]any)
 	shown, _ := status[fieldGraph].(map[string]any)
-	nodes, _ := shown["nodes"].([]any)
-	if nodes == nil {
-		return false
+	nodes, known = shown["nodes"].([]any)
+	return slices.Clone(nodes), known
+}
+
+// stillWanted tells that the objects of a node of the status are those that it wants now.
+func stillWanted(outcome engine.Outcome, told any) bool {
+	node, _ := told.(map[string]any)
+	for _, n := range outcome.Nodes {
+		if n.Node.ID != node["id"] || n.Phase != engine.Observed {
+			continue
+		}
+		if n.Node.Collection {
+			items, _ := node["items"].(int64)
+			return items <= int64(len(n.Desired))
+		}
+		return len(n.Desired) == 0 || n.Desired[0].Identity.Name == node["name"] && n.Desired[0].Identity.Kind == node["kind"]
 	}
+	return false
+}
+
+// accountsFor tells whether all children of nodes of the status are among the members.
+func (p *pass) accountsFor(nodes []any, members []executor.Member) bool {
 	names, items := map[string]bool{}, map[string]int64{}
 	for _, m := range members {
 		names[m.Object.GetKind()+"/"+m.Object.GetNamespace()+"/"+m.Object.GetName()] = true
