@@ -117,6 +117,10 @@ type state struct {
 	externals map[watch.Source]bool
 	contested map[executor.Key]bool
 	brake     executor.Brake
+	// followed are the objects, of those being deleted, whose end the cache will show or has shown.
+	followed map[executor.UID]bool
+	// deleted are those of them that the server has agreed to delete.
+	deleted map[executor.UID]bool
 	// waveSince is when the present wave of a deletion was started, and wave which objects it holds.
 	waveSince time.Time
 	wave      string
@@ -213,7 +217,7 @@ func (c *Controller) stateOf(k types.NamespacedName, graph *unstructured.Unstruc
 	}
 	fresh := &state{
 		uid:       graph.GetUID(),
-		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{},
+		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{}, followed: map[executor.UID]bool{}, deleted: map[executor.UID]bool{},
 	}
 	c.states[k] = fresh
 	c.mu.Unlock()

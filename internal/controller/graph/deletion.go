@@ -54,7 +54,7 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	}
 	if len(left.members) > 0 {
 		wave := executor.Wave(left.members)
-		if err := p.executor.RetireWave(ctx, executor.Live{Client: p.client}, string(p.state.uid), wave); err != nil {
+		if err := p.retire(ctx, wave); err != nil {
 			return p.undeleted(ctx, err)
 		}
 		return p.awaitWave(ctx, wave, left)

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/engine"
@@ -114,6 +115,10 @@ func (p *pass) prune(ctx context.Context, outcome engine.Outcome, wanted []v1alp
 		}
 	}
 	status.ManagedResources = append(wanted, rest...)
+	if len(rest) == 0 {
+		clear(p.state.followed)
+		clear(p.state.deleted)
+	}
 	if !outcome.Prunable || len(rest) == 0 {
 		return again{}, nil
 	}
@@ -125,10 +130,24 @@ func (p *pass) prune(ctx context.Context, outcome engine.Outcome, wanted []v1alp
 	if left.waiting {
 		return again{}, nil
 	}
-	if err := p.executor.RetireWave(ctx, executor.Live{Client: p.client}, string(p.state.uid), executor.Wave(left.members)); err != nil {
+	if err := p.retire(ctx, executor.Wave(left.members)); err != nil {
 		return again{}, fmt.Errorf("prune failed: %w", err)
 	}
 	return left.next(), nil
+}
+
+// retire deletes the objects of a wave, or lets go of them. What the server has agreed to delete is not deleted again because the cache does not show it yet.
+func (p *pass) retire(ctx context.Context, wave []executor.Member) error {
+	wave = slices.DeleteFunc(slices.Clone(wave), func(m executor.Member) bool { return p.state.deleted[m.Object.GetUID()] })
+	if err := p.executor.RetireWave(ctx, executor.Live{Client: p.client}, string(p.state.uid), wave); err != nil {
+		return err
+	}
+	for _, m := range wave {
+		if m.Object.GetAnnotations()[v1alpha1.DeletionPolicyAnnotation] != string(v1alpha1.DeletionPolicyOrphaned) {
+			p.state.deleted[m.Object.GetUID()] = true
+		}
+	}
+	return nil
 }
 
 // located is what is left of a list of objects.
@@ -174,7 +193,8 @@ func (p *pass) locateAll(ctx context.Context, entries []v1alpha1.ManagedResource
 }
 
 // locate finds one object: in the cache, and when it is not there by asking the server, because nothing may be concluded from an absence that a cache
-// merely has not heard of. Seen tells that the cache shows it.
+// merely has not heard of. An object that the cache has shown before, or that the server once said is gone, is not asked for: its absence is its end. Seen tells
+// that the cache shows it.
 func (p *pass) locate(ctx context.Context, m v1alpha1.ManagedResource) (member *executor.Member, seen bool, err error) {
 	gvk := kschema.FromAPIVersionAndKind(m.APIVersion, m.Kind)
 	gvr, _, err := p.Kinds.Mapping(gvk.GroupKind())
@@ -189,15 +209,24 @@ func (p *pass) locate(ctx context.Context, m v1alpha1.ManagedResource) (member *
 	if !store.Synced() && store.Err() == nil {
 		return nil, false, &executor.UnsyncedError{GVR: gvr, Done: store.Done()}
 	}
-	if object, found := store.Get(m.Namespace, m.Name); found && store.Err() == nil {
-		if !p.isOwn(m, object) {
+	if store.Err() == nil {
+		if object, found := store.Get(m.Namespace, m.Name); found {
+			if !p.isOwn(m, object) {
+				return nil, true, nil
+			}
+			p.state.followed[object.GetUID()] = true
+			return &executor.Member{GVR: gvr, Object: object}, true, nil
+		}
+		if p.state.followed[types.UID(m.UID)] {
 			return nil, true, nil
 		}
-		return &executor.Member{GVR: gvr, Object: object}, true, nil
 	}
 	live, err := executor.Live{Client: p.client}.Get(ctx, gvr, m.Namespace, m.Name)
 	switch {
 	case apierrors.IsNotFound(err):
+		if m.UID != "" { // without one it may be on its way
+			p.state.followed[types.UID(m.UID)] = true
+		}
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("looking for %s %s/%s: %w", m.Kind, m.Namespace, m.Name, err)
