@@ -43,12 +43,20 @@ func (c *Controller) check(_ context.Context, p *pass) error {
 		}
 	default:
 		p.False(graphAccepted, reasonInvalid, conditions.Short(p.rejection()))
-		if len(p.document.Diagnostics.Missing()) > 0 {
-			stands, _ := p.Get(graphAccepted)
-			p.after = retryMissing(c.now().Sub(stands.LastTransitionTime.Time))
-		}
+		c.lookForMissing(p, graphAccepted, p.document)
 	}
 	return nil
+}
+
+// lookForMissing has the definition tried again when what was compiled lacks a kind. The condition tells since when.
+func (c *Controller) lookForMissing(p *pass, condition string, result programs.Result) {
+	if len(result.Diagnostics.Missing()) == 0 {
+		return
+	}
+	stands, _ := p.Get(condition)
+	if after := retryMissing(c.now().Sub(stands.LastTransitionTime.Time)); p.after == 0 || after < p.after {
+		p.after = after
+	}
 }
 
 // rejection is the text of GraphAccepted for a document that does not compile. When it did, and was numbered, the cluster has changed since.

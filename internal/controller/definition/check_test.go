@@ -30,3 +30,21 @@ func TestMissingKindIsLookedForOftenAtFirst(t *testing.T) {
 	w.settle("shop")
 	equal(t, "once the kind is there", "True/Ready@1 ", w.condition("shop", ready))
 }
+
+// The revision that is to be served is looked after as well, when the document itself has another fault.
+func TestMissingKindOfARevisionIsLookedForToo(t *testing.T) {
+	w := newWorld(t)
+	w.missing = map[string]kschema.GroupVersionKind{"a": {Group: "metrics.example.com", Version: "v1", Kind: "Metric"}}
+	w.apply(definition("shop", "one", "a"))
+	w.settle("shop")
+	w.apply(definition("shop", "two", "bad"))
+	w.settle("shop")
+	w.bad["a"] = true
+	w.restart()
+	result, _, _ := w.reconcile("shop")
+	equal(t, "looked for again after", 5*time.Second, result.RequeueAfter)
+	equal(t, "nothing to serve with", true, w.served["shop"].Program == nil)
+	w.bad["a"] = false
+	w.settle("shop")
+	equal(t, "served once the kind is there", 1, w.served["shop"].Revision)
+}

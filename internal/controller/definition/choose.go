@@ -56,6 +56,7 @@ func (c *Controller) compileAll(p *pass) func(yield func(contender) bool) {
 				metrics.RegistryMissed(metrics.MissRuntimeMissing)
 			}
 			result := c.compile(p, r)
+			c.lookForMissing(p, revisionsResolved, result)
 			offer := offer{revision: r.Spec.Revision, hash: p.hashOf(r), program: result.Program, uid: p.rgd.UID}
 			if !yield(contender{offer, result}) {
 				return
