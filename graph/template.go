@@ -152,6 +152,9 @@ func (c *compiler) checkNamespace(d *draft, namespace any, at place) {
 // checkIdentity reports expressions that leave an object without name or namespace. (Iterators are checked once the
 // names in expressions are known.)
 func (c *compiler) checkIdentity(d *draft) {
+	if c.env.NoOmit {
+		return // refused wherever it stands
+	}
 	for _, s := range d.identitySites() {
 		if s.path == "metadata.namespace" && !c.clusterScoped() {
 			continue // without one the object goes to the namespace of the instance
