@@ -126,12 +126,13 @@ func sameMetadata(current, merged map[string]string) bool {
 	return true
 }
 
-// IsOwned tells whether kro made a CRD. Releases before the label marked their CRDs with the well-known one.
+// IsOwned tells whether kro made a CRD. Releases before the label marked their CRDs with the well-known one. Where somebody took the labels off, what kro
+// remembers in the CRD still tells; to take a CRD away from kro, the label is set to false.
 func IsOwned(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	if owned, ok := crd.Labels[v1alpha1.OwnedLabel]; ok {
 		return owned == "true"
 	}
-	return crd.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue
+	return crd.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue || recordOf(crd).Spec != ""
 }
 
 // OwnerName gives the name of the definition that a CRD belongs to, in full where it is known, or "" when it says none.
