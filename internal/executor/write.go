@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kro.run/kro/graph"
@@ -88,11 +90,23 @@ func (r *run) mayTake(ctx context.Context, w *write) error {
 	if err := r.Owner.Conflict(existing); err != nil {
 		return err
 	}
-	if !r.Owner.MayAdopt() && !r.Owner.Owns(existing) {
+	if !r.Owner.MayAdopt() && !r.Owner.Owns(existing) && !r.made(w, existing) {
 		return &notAdoptedError{key: w.key}
 	}
 	r.cede(w, existing)
 	return nil
+}
+
+// made tells that an object without kro's labels is one's own nevertheless: it was applied for this owner, as memory or the status know, and its fields
+// say so. Somebody took the labels off. An object that was let go of has such fields too, but is remembered no more.
+func (r *run) made(w *write, existing *unstructured.Unstructured) bool {
+	_, known := r.Memory.lookup(r.Owner.Key(), w.slot())
+	if !known && r.Trusted[pathOf(w.node)] == "" {
+		return false
+	}
+	return slices.ContainsFunc(existing.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == w.manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+	})
 }
 
 type notAdoptedError struct{ key Key }
