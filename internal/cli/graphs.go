@@ -8,7 +8,6 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	graphcontroller "kro.run/kro/internal/controller/graph"
@@ -26,7 +25,7 @@ type graphs struct {
 }
 
 // newGraphs makes the controller of Graphs. It has a store of programs of its own: a Graph and a definition may have the same name.
-func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, revisions client.Client, fleet *watch.Fleet, catalog *kinds.Catalog, log logr.Logger) graphs {
+func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, mgr manager.Manager, fleet *watch.Fleet, catalog *kinds.Catalog, log logr.Logger) graphs {
 	if !options.Gates.Enabled(gateGraphs) {
 		return graphs{}
 	}
@@ -35,10 +34,11 @@ func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, revi
 	controller := graphcontroller.New(graphcontroller.Deps{
 		Client:    client,
 		As:        impersonate(cfg),
-		Revisions: revisions,
+		Revisions: mgr.GetClient(),
 		Caches:    instance.Fleet(fleet),
 		Kinds:     catalog,
 		Programs:  store,
+		Recorder:  mgr.GetEventRecorder("kro"),
 		Log:       log,
 		Options: graphcontroller.Options{
 			Workers:           options.graphWorkers(),
@@ -47,6 +47,9 @@ func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, revi
 			RetryMax:          options.retryMax(),
 			MaxCollectionSize: options.MaxCollectionSize,
 			MaxRevisions:      options.MaxRevisions,
+			Events:            options.Gates.Enabled(gateEvents),
+			EventsOfBirth:     asksForEvents(options.Gates),
+			ConditionMetrics:  options.Gates.Enabled(gateConditionMetrics),
 			NeverAdopt:        options.Adoption == adoptNever,
 			Self:              options.self(),
 		},

@@ -71,7 +71,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 		Log:     log,
 		Options: instanceOptions(options),
 	})
-	graphs := newGraphs(cfg, options, dynamicClient, mgr.GetClient(), fleet, catalog, log)
+	graphs := newGraphs(cfg, options, dynamicClient, mgr, fleet, catalog, log)
 	definitions := definition.New(definition.Deps{
 		Client:    mgr.GetClient(),
 		Live:      mgr.GetAPIReader(),

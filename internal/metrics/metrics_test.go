@@ -21,6 +21,8 @@ var apps = kschema.GroupVersionResource{Group: "example.com", Version: "v1", Res
 // touchAll writes every metric once, so that the registry shows it.
 func touchAll() {
 	second := time.Second
+	GraphReconciled(second, true)
+	SetGraphQueueLength(1)
 	QueueReconciled(apps, second)
 	QueueRequeued(apps, RequeueRateLimited)
 	QueueFailed(apps)
@@ -89,6 +91,7 @@ func TestNames(t *testing.T) {
 		dynamic_controller_reconcile_duration_seconds{gvr} dynamic_controller_reconcile_panics_total{gvr} dynamic_controller_reconcile_total{gvr}
 		dynamic_controller_requeue_total{gvr,type} dynamic_controller_route_match_total{gvr} dynamic_controller_route_total{gvr}
 		dynamic_controller_watch_count{} dynamic_controller_watch_request_count{gvr,type}
+		graph_queue_length{} graph_reconcile_duration_seconds{} graph_reconcile_errors_total{} graph_reconcile_total{}
 		graph_revision_activation_deferred_total{} graph_revision_compile_duration_seconds{result} graph_revision_compile_total{result}
 		graph_revision_finalizer_evictions_total{} graph_revision_registry_entries{state} graph_revision_registry_evictions_total{}
 		graph_revision_registry_transitions_total{from,to} graph_revision_status_update_errors_total{}

@@ -228,7 +228,9 @@ func (s *Store) run(e *entry) (result Result, asked answers) {
 			s.log.Error(errors.New(result.Error()), "Compiler panicked", "definition", source.Name, "stack", stack())
 		}
 		took := time.Since(began)
-		metrics.DefinitionCompiled(source.Name, took, !result.Valid())
+		if source.Door == graph.DefinitionDoor { // Graphs are too many, and too short-lived, for series by name
+			metrics.DefinitionCompiled(source.Name, took, !result.Valid())
+		}
 		metrics.RevisionCompiled(took, !result.Valid())
 	}()
 	result.Program, result.Diagnostics = s.compile(source, env)

@@ -10,12 +10,14 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/internal/executor"
+	"kro.run/kro/internal/metrics"
 	"kro.run/kro/internal/programs"
 	"kro.run/kro/internal/watch"
 	"kro.run/kro/schema"
@@ -51,6 +53,8 @@ type Deps struct {
 	Kinds  Kinds
 	// Programs compiles Graphs. It must not be shared with definitions: Graphs are named namespace/name in it.
 	Programs *programs.Store
+	// Recorder writes events about Graphs when Options.Events is set.
+	Recorder events.EventRecorder
 	Log      logr.Logger
 	Clock    clock.WithTicker
 	Options  Options
@@ -68,6 +72,9 @@ type Options struct {
 	MaxCollectionSize int
 	// MaxRevisions is how many revisions of a Graph are kept; 0 or less keeps all.
 	MaxRevisions int
+	// Events, EventsOfBirth and ConditionMetrics are as for instances: an event for each change of a condition, also for conditions that are True from the start, and
+	// the age of each condition as a metric.
+	Events, EventsOfBirth, ConditionMetrics bool
 	// NeverAdopt refuses to take over existing objects that belong to nobody.
 	NeverAdopt bool
 	// Self is the user that the controller itself is; a Graph may not act as it. When empty nothing is refused.
@@ -252,6 +259,7 @@ func (c *Controller) forget(k types.NamespacedName) {
 	}
 	c.mu.Unlock()
 	c.Programs.Retain(k.String())
+	metrics.ForgetInstance(resource, k.Namespace, k.Name)
 	if s != nil {
 		c.release(s)
 	}

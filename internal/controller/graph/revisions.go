@@ -137,14 +137,13 @@ func (c *Controller) revisionsOf(ctx context.Context, k types.NamespacedName, is
 	return all, nil
 }
 
-// drop deletes revisions. Nobody is worse off for one too many, so that failures are counted and left to the next time.
+// drop deletes revisions. Nobody is worse off for one too many, so that failures are told and left to the next time.
 func (c *Controller) drop(ctx context.Context, revisions []*internalv1alpha1.GraphRevision) (failed error) {
 	for _, r := range revisions {
 		if r.DeletionTimestamp != nil {
 			continue
 		}
 		err := client.IgnoreNotFound(c.Revisions.Delete(ctx, r, client.Preconditions{UID: &r.UID}))
-		metrics.RevisionRetired(err)
 		if err != nil {
 			failed = fmt.Errorf("deleting graph revision %q: %w", r.Name, err)
 			c.Log.Error(failed, "Could not delete graph revision", "graphRevision", r.Name)

@@ -1,12 +1,15 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +20,7 @@ import (
 	"kro.run/kro/engine"
 	"kro.run/kro/internal/apply"
 	"kro.run/kro/internal/conditions"
+	"kro.run/kro/internal/metrics"
 )
 
 // The conditions of a Graph.
@@ -42,6 +46,7 @@ func (p *pass) writeStatus(ctx context.Context, status v1alpha1.GraphStatus) err
 	wire["conditions"] = conditions.ToUnstructured(p.report.List())
 	before, _ := p.object.Object["status"].(map[string]any)
 	if reflect.DeepEqual(before, wire) {
+		p.show(p.report.List())
 		p.status = status
 		return nil
 	}
@@ -60,9 +65,46 @@ func (p *pass) writeStatus(ctx context.Context, status v1alpha1.GraphStatus) err
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
+	p.announce(before["conditions"], wire["conditions"])
 	p.keep(answer)
 	p.status = status
 	return nil
+}
+
+// announce emits events and metrics for conditions that have changed, where these are switched on.
+func (p *pass) announce(before, after any) {
+	now := conditions.FromUnstructured(after)
+	p.show(now)
+	if !p.Options.Events || p.Recorder == nil {
+		return
+	}
+	for _, t := range conditions.Transitions(decided(conditions.FromUnstructured(before)), decided(now)) {
+		if t.From == "" && t.To == metav1.ConditionTrue && !p.Options.EventsOfBirth {
+			continue
+		}
+		from, kind := cmp.Or(string(t.From), "none"), corev1.EventTypeWarning
+		if t.To == metav1.ConditionTrue {
+			kind = corev1.EventTypeNormal
+		}
+		p.Recorder.Eventf(p.object, nil, kind, t.Type, "Reconcile", "%s -> %s: %s", from, t.To, t.Reason)
+	}
+}
+
+// decided leaves out what no pass has found out anything about: a Graph writes its status before its first object, and nobody needs an event for that.
+func decided(list []v1alpha1.Condition) []v1alpha1.Condition {
+	return slices.DeleteFunc(slices.Clone(list), func(c v1alpha1.Condition) bool { return c.Reason == conditions.ReasonAwaiting })
+}
+
+// show sets the metrics of the conditions, where these are switched on.
+func (p *pass) show(now []v1alpha1.Condition) {
+	if !p.Options.ConditionMetrics {
+		return
+	}
+	shown := make([]metrics.ConditionStatus, len(now))
+	for i, c := range now {
+		shown[i] = metrics.ConditionStatus{Type: c.Type, Status: string(c.Status), Reason: c.Reason, Since: c.LastTransitionTime.Time}
+	}
+	metrics.SetConditions(resource, p.key.Namespace, p.key.Name, shown)
 }
 
 // keep makes the server's answer the Graph of this pass, and of the next until the cache has caught up. What somebody else changed since the pass began stands

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kro.run/kro/internal/metrics"
 )
 
 // again says when a Graph is to be looked at without an event.
@@ -27,7 +29,10 @@ func (c *Controller) work(ctx context.Context) bool {
 		return false
 	}
 	defer c.queue.Done(k)
+	metrics.SetGraphQueueLength(c.queue.Len())
+	began := c.Clock.Now()
 	next, err := c.guarded(ctx, k)
+	metrics.GraphReconciled(c.Clock.Since(began), err != nil && !errors.Is(err, errGone))
 	if ctx.Err() != nil {
 		return true
 	}
@@ -76,6 +81,7 @@ func backoff(failures int, lowest, highest time.Duration) time.Duration {
 func (c *Controller) guarded(ctx context.Context, k types.NamespacedName) (next again, err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			metrics.QueuePanicked(resource)
 			err = fmt.Errorf("panic while reconciling: %v\n%s", r, debug.Stack())
 		}
 	}()
