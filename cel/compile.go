@@ -2,10 +2,12 @@ package cel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
+	"github.com/google/cel-go/common/operators"
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -106,8 +108,12 @@ func (e *Env) compile(p *Parsed, use Use) (*Expression, error) {
 			return nil, err
 		}
 	}
-	// Planning evaluates constants, so a literal that is no time or regular expression is found here.
-	program, err := e.plan(native, x.loops)
+	// Planning evaluates constants, so a literal that is no time or regular expression is found here. In a branch it is a fault only for who takes
+	// the branch, so there it waits for the evaluation.
+	program, err := e.plan(native, x.loops, celgo.OptOptimize)
+	if err != nil && branches(native.Expr()) {
+		program, err = e.plan(native, x.loops)
+	}
 	if err != nil {
 		return nil, &CompileError{Source: p.source, Message: fmt.Sprintf("expression %q can never be evaluated: %v", p.source, err)}
 	}
@@ -173,6 +179,18 @@ func loops(e ast.Expr) bool {
 	return found
 }
 
+// branches says that parts of an expression may not be evaluated: behind ?, && and ||, in loops over what may be empty, and in what stands in for an
+// absent value.
+func branches(e ast.Expr) bool {
+	found := loops(e)
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.CallKind && slices.Contains(branching, e.AsCall().FunctionName())
+	}))
+	return found
+}
+
+var branching = []string{operators.Conditional, operators.LogicalAnd, operators.LogicalOr, "or", "orValue"}
+
 var costs = &library.Costs{}
 
 // jsonEncodeCost replaces cel-go's cost of json.encode, which is more than any limit.
@@ -182,8 +200,8 @@ func jsonEncodeCost(args []ref.Val, result ref.Val) *uint64 {
 
 // plan makes the program. Only loops can run long for their size (cel.bind counts, since it can double a value again and again), so only they pay for
 // cost tracking and for watching the context.
-func (e *Env) plan(a *ast.AST, loops bool) (celgo.Program, error) {
-	opts := []celgo.ProgramOption{celgo.EvalOptions(celgo.OptOptimize)}
+func (e *Env) plan(a *ast.AST, loops bool, eval ...celgo.EvalOption) (celgo.Program, error) {
+	opts := []celgo.ProgramOption{celgo.EvalOptions(eval...)}
 	if ranges := mapRanges(a); len(ranges) > 0 {
 		opts = append(opts, celgo.CustomDecoratorV2(orderRanges(ranges)))
 	}

@@ -3,6 +3,7 @@ package cel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -325,5 +326,30 @@ func TestEvalTurnsPanicsIntoErrors(t *testing.T) {
 	}
 	if _, err := x.Eval(context.Background(), vars); err == nil || !strings.Contains(err.Error(), "internal error") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A constant that is no time, number or regular expression, in a branch, harms those only who take the branch.
+func TestBrokenConstantsInBranches(t *testing.T) {
+	env, vars := testEnv(t), testVars(t)
+	for source, fault := range map[string]string{
+		"%s ? duration('soon') : duration('1h')":                      "Duration",
+		"%s ? int('abc') : 1":                                         "'int'",
+		"%s && schema.spec.word.matches('[')":                         "missing closing ]",
+		"!(%s) || schema.spec.word.matches('[')":                      "missing closing ]",
+		"(%s ? [1] : []).map(x, timestamp('soon'))":                   "soon",
+		"(%s ? optional.none() : optional.of(1)).orValue(int('abc'))": "'int'",
+	} {
+		for condition, want := range map[string]string{"schema.spec.word == 'nothing like it'": "", "schema.spec.word != 'nothing like it'": fault} {
+			source := fmt.Sprintf(source, condition)
+			x, err := env.Compile(source, Template)
+			if err != nil {
+				t.Errorf("Compile(%s): %v", source, err)
+				continue
+			}
+			if _, err = x.Eval(context.Background(), vars); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("Eval(%s) gave %v, want a fault with %q", source, err, want)
+			}
+		}
 	}
 }
