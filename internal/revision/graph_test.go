@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/graph"
 )
 
 func TestGraphName(t *testing.T) {
@@ -128,5 +129,24 @@ func TestNothingButAGraphHasAGraphsHash(t *testing.T) {
 	}
 	if got := HashOfGraph(r); got != "" {
 		t.Errorf("HashOfGraph of a definition's revision = %q", got)
+	}
+}
+
+// Controllers of other releases compile the snapshot of every revision, and it must stay what all of them accept.
+func TestTheSnapshotOfAGraphIsADefinitionOfNothing(t *testing.T) {
+	r, err := NewGraph(types.NamespacedName{Namespace: "default", Name: "shop"}, "uid-1", 1, map[string]any{}, "", 1, "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(r.Spec.Snapshot.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"schema":{"kind":"Graph","apiVersion":"v1alpha1","scope":"Namespaced"}}`; string(got) != want {
+		t.Errorf("snapshot.spec = %s, want %s", got, want)
+	}
+	spec := r.Spec.Snapshot.Spec
+	if program, faults := graph.Compile(graph.FromDefinition("default/shop", &spec), graph.Env{}); program == nil || len(faults) > 0 {
+		t.Errorf("it does not compile: %v", faults)
 	}
 }
