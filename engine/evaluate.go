@@ -15,7 +15,7 @@ import (
 func (p *Pass) evaluate(ctx context.Context, index int) {
 	n := &p.nodes[index]
 	n.detail, n.root = "", false
-	n.touched, n.unmet = nil, nil
+	n.touched, n.unmet, n.rendered = nil, nil, nil
 	included, err := p.included(ctx, n)
 	p.options.Meter.inclusion(err == nil && !included)
 	switch {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/cel-go/common/types/ref"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -73,8 +72,13 @@ type node struct {
 	target   *Target
 
 	touched []int // nodes needed on the branch that was taken, and not there
-	unmet   []int // nodes that a deferred field would have read
-	again   bool  // rendered anew for its deferred fields
+	unmet   []int // nodes that a deferred field reads, and that were not observed yet
+	held    bool  // held back because of them
+	late    bool  // has been held back for long enough
+	again   bool  // rendered anew for them
+	// rendered is what the node wanted when it was rendered for want of data, former what it was before it is rendered anew.
+	rendered []map[string]any
+	former   *former
 
 	ready  bool
 	detail string // why it waits, or why it is not ready
@@ -118,7 +122,7 @@ func (p *Pass) Advance(ctx context.Context) []Task {
 		}
 		before := p.nodes[index].phase
 		p.evaluate(ctx, index)
-		if p.nodes[index].phase == Waiting && p.resolved(index) {
+		if p.nodes[index].phase == Waiting && p.resolved(index) && !p.heldBack(index) && !p.unchanged(index) {
 			round = append(round, index)
 		}
 		if p.nodes[index].phase != before {
@@ -127,29 +131,10 @@ func (p *Pass) Advance(ctx context.Context) []Task {
 	}
 	p.claimAll(round)
 	tasks := p.handOut(ctx, round)
-	if len(tasks) == 0 && !p.Outstanding() && p.renderDeferred() {
+	if len(tasks) == 0 && !p.Outstanding() && (p.letGo() || p.renderDeferred()) {
 		return p.Advance(ctx)
 	}
 	return tasks
-}
-
-// renderDeferred lets nodes whose deferred fields had no data be rendered once more when the data have come meanwhile.
-// What depends on them has gone on with what it saw; it is looked at again when the change is noticed.
-func (p *Pass) renderDeferred() bool {
-	any := false
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if n.phase != Observed || n.again || !slices.ContainsFunc(n.unmet, func(d int) bool { return p.nodes[d].phase == Observed }) {
-			continue
-		}
-		for _, d := range n.desired {
-			delete(p.claims, d.Identity)
-		}
-		n.phase, n.desired, n.target, n.again = Waiting, nil, nil, true
-		p.dirty[i] = true
-		any = true
-	}
-	return any
 }
 
 // resolved tells that a waiting node knows what it wants done.

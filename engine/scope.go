@@ -47,19 +47,19 @@ func (s scope) frame() int {
 	return s.node.def.Frame
 }
 
-// deferred gives the value that a deferred field may use: what the pass has observed, else what stood there before it.
-// A field that gets neither is left out, and tried again at the end of the pass.
+// deferred gives the value that a deferred field may use: what the pass has observed, else what stood there before it. What is not observed is noted: it may
+// come yet, or come out different.
 func (s scope) deferred(index int) (any, bool) {
 	if value := s.pass.value(index); value != nil {
 		return value, true
 	}
+	s.node.unmet = append(s.node.unmet, index)
 	n := &s.pass.nodes[index]
-	if s.pass.options.Previous != nil && !n.def.Collection {
+	if s.pass.options.Previous != nil && !n.def.Collection && n.phase != Excluded {
 		if before := s.pass.options.Previous(n.def); len(before) == 1 {
 			return s.pass.program.Types.Value(n.def.Schema, before[0]), true
 		}
 	}
-	s.node.unmet = append(s.node.unmet, index)
 	return nil, false
 }
 

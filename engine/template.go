@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
+	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/cel"
@@ -115,6 +116,9 @@ func eachCombination(axes [][]ref.Val, f func([]ref.Val) error) error {
 // render evaluates the template once and fixes the identity of the object.
 func (p *Pass) render(ctx context.Context, n *node, act cel.Activation) (Desired, error) {
 	raw, err := n.def.Body.Eval(ctx, act)
+	if err == nil && len(n.unmet) > 0 {
+		raw, err = p.renderOver(ctx, n, act, raw)
+	}
 	if err != nil {
 		return Desired{}, fmt.Errorf("failed to evaluate expression: %w", err)
 	}
@@ -137,6 +141,9 @@ func (p *Pass) render(ctx context.Context, n *node, act cel.Activation) (Desired
 	namespace, err := p.namespace(n, kind.namespaced, metadata)
 	if err != nil {
 		return Desired{}, err
+	}
+	if len(n.unmet) > 0 {
+		n.rendered = append(n.rendered, runtime.DeepCopyJSON(object)) // the driver adds to what it gets
 	}
 	return Desired{
 		Identity: Identity{Group: kind.gvk.Group, Kind: kind.gvk.Kind, Namespace: namespace, Name: name},

@@ -69,8 +69,14 @@ func listValue(source []any, items []*Value) *Value {
 // The error is a *ValueError: that of the first expression that fails for good, otherwise of the first whose data is
 // still missing, so that waiting never hides a fault that waiting does not mend.
 func (v *Value) Eval(ctx context.Context, vars cel.Activation) (any, error) {
-	e := evaluation{ctx: ctx, vars: vars}
-	result := e.eval(v)
+	return v.EvalOver(ctx, vars, nil, nil)
+}
+
+// EvalOver is Eval for a value that stands somewhere already: a deferred field whose data are missing is taken over from there, when keep says so, instead
+// of being left out. Keep is asked right after the expression of the field was evaluated.
+func (v *Value) EvalOver(ctx context.Context, vars cel.Activation, standing any, keep func() bool) (any, error) {
+	e := evaluation{ctx: ctx, vars: vars, keep: keep}
+	result := e.eval(v, standing)
 	switch {
 	case e.failed != nil:
 		return nil, e.failed
@@ -88,18 +94,24 @@ func (v *Value) Eval(ctx context.Context, vars cel.Activation) (any, error) {
 type evaluation struct {
 	ctx             context.Context
 	vars            cel.Activation
+	keep            func() bool
 	failed, pending *ValueError
 }
 
-// eval returns the value of a tree; after an error the value means nothing.
-func (e *evaluation) eval(v *Value) any {
+// eval returns the value of a tree, which may stand somewhere already; after an error the value means nothing.
+func (e *evaluation) eval(v *Value, standing any) any {
 	switch v.form {
 	case formMap:
-		return e.object(v)
+		return e.object(v, standing)
 	case formList:
 		result := make([]any, 0, len(v.items))
-		for _, item := range v.items {
-			if value := e.eval(item); !cel.IsOmitted(value) {
+		before, _ := standing.([]any)
+		for i, item := range v.items {
+			var there any
+			if len(before) == len(v.items) {
+				there = before[i]
+			}
+			if value := e.eval(item, there); !cel.IsOmitted(value) {
 				result = append(result, value)
 			}
 		}
@@ -112,6 +124,9 @@ func (e *evaluation) eval(v *Value) any {
 	}
 	result, err := evalExpression(e.ctx, e.vars, v.expr, v.target)
 	if v.deferred && isPending(err) {
+		if standing != nil && e.keep() {
+			return deepCopy(standing)
+		}
 		return cel.Omitted
 	}
 	if err != nil {
@@ -124,14 +139,15 @@ func (e *evaluation) eval(v *Value) any {
 	return result
 }
 
-func (e *evaluation) object(v *Value) any {
+func (e *evaluation) object(v *Value, standing any) any {
+	before, _ := standing.(map[string]any)
 	result := make(map[string]any, len(v.fields))
 	for _, f := range v.fields {
 		name, kept := e.name(f)
 		if !kept {
 			continue
 		}
-		value := e.eval(f.value)
+		value := e.eval(f.value, before[name])
 		if cel.IsOmitted(value) {
 			continue
 		}
@@ -151,7 +167,7 @@ func (e *evaluation) name(f valueField) (name string, kept bool) {
 	if f.key == nil {
 		return f.name, true
 	}
-	switch key := e.eval(f.key).(type) {
+	switch key := e.eval(f.key, nil).(type) {
 	case string:
 		return key, true
 	case nil:

@@ -7,10 +7,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A request whose answer was lost may have been carried out. Until that is known, the object must neither drop out of
-// the inventory nor be thought gone: it could be left behind for ever. Doubts are settled by the cache when the object
-// turns up in it, else by one look at the server, and only when it matters: before something is concluded from the
-// absence of objects.
+// A request whose answer was lost may have been carried out. Until that is known, the object must neither drop out of the inventory nor be thought gone: it
+// could be left behind for ever. Nor may it be removed as the cache shows it: what it says of itself, its wave and whether it stays, may have been changed.
+// Doubts are settled by one look at the server, and only when it matters: before objects are removed.
 
 // uncertain tells that a failed request may have been carried out all the same.
 func uncertain(err error) bool {
@@ -49,15 +48,15 @@ func (m *Memory) doubtful(owner string) []Key {
 }
 
 // Settle finds out what became of the requests of an instance whose answers were lost. What exists is put into the
-// caches. It fails when the server does not say; then nothing may be concluded from what the caches do not show.
-func (e *Executor) Settle(ctx context.Context, owner string, stores Stores) error {
+// caches. It fails when the server does not say; then nothing may be concluded from what the caches show, or do not show. The server is the executor's own
+// unless another is given.
+func (e *Executor) Settle(ctx context.Context, server Server, owner string, stores Stores) error {
+	if server == nil {
+		server = e.Server
+	}
 	for _, key := range e.Memory.doubtful(owner) {
 		store := stores.Members(key.GVR)
-		if _, found := store.Get(key.Namespace, key.Name); found {
-			e.Memory.settle(owner, key)
-			continue
-		}
-		live, err := e.Server.Get(ctx, key.GVR, key.Namespace, key.Name)
+		live, err := server.Get(ctx, key.GVR, key.Namespace, key.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("finding out what became of %s %s/%s: %w", key.GVR.Resource, key.Namespace, key.Name, err)
 		}

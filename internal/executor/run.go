@@ -265,8 +265,9 @@ func (r *run) send(ctx context.Context, w write) {
 	r.open++
 	r.report.Sent = append(r.report.Sent, Sent{Key: w.key, Desired: w.desired, Observed: w.observed})
 	r.background(func() {
-		answer, err := r.apply(ctx, w)
+		answer, err := r.apply(ctx, &w)
 		r.answers.put(func() {
+			r.hashes[pathOf(w.node)][w.item] = w.hash // fields may have been given up
 			switch {
 			case err == nil:
 				r.accept(ctx, w, answer)

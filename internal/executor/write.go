@@ -18,7 +18,7 @@ import (
 
 // apply sends one object. What may belong to somebody else is sent without force first: if another manager objects, the
 // object is looked at before anything is taken over. The lock keeps two instances that want the same new object apart.
-func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstructured, err error) {
+func (r *run) apply(ctx context.Context, w *write) (answer *unstructured.Unstructured, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = nil, fmt.Errorf("panic while applying %s %s/%s: %v", w.key.GVR.Resource, w.key.Namespace, w.key.Name, p)
@@ -32,7 +32,7 @@ func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstruct
 	}
 	defer r.locks.lock(w.key)()
 	if w.node.Kind == graph.Patch {
-		return r.applyContribution(ctx, w)
+		return r.applyContribution(ctx, *w)
 	}
 	members := r.Stores.Members(w.key.GVR)
 	if observed, found := members.Get(w.key.Namespace, w.key.Name); found {
@@ -40,13 +40,13 @@ func (r *run) apply(ctx context.Context, w write) (answer *unstructured.Unstruct
 			return nil, err
 		}
 		w.force = true
-		if in, err := r.yield(ctx, &w, observed); in || err != nil {
+		if in, err := r.yield(ctx, w, observed); in || err != nil {
 			return observed, err
 		}
 	}
 	defer members.Expect(w.key.Namespace, w.key.Name)()
-	if answer, err = r.attempt(ctx, &w); err != nil {
-		answer, err = r.repair(ctx, &w, err)
+	if answer, err = r.attempt(ctx, w); err != nil {
+		answer, err = r.repair(ctx, w, err)
 	}
 	if err != nil {
 		if uncertain(err) {

@@ -45,6 +45,9 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	if p.client, err = p.clients.of(p.user); err != nil {
 		return again{}, err
 	}
+	if err := p.settle(ctx); err != nil {
+		return p.undeleted(ctx, err)
+	}
 	left := p.locateAll(ctx, p.status.ManagedResources)
 	if len(left.errs) > 0 {
 		return p.undeleted(ctx, errors.Join(left.errs...))

@@ -122,6 +122,9 @@ func (p *pass) prune(ctx context.Context, outcome engine.Outcome, wanted []v1alp
 	if !outcome.Prunable || len(rest) == 0 {
 		return again{}, nil
 	}
+	if err := p.settle(ctx); err != nil {
+		return again{}, fmt.Errorf("prune failed: %w", err)
+	}
 	left := p.locateAll(ctx, rest)
 	status.ManagedResources = append(slices.Clip(wanted), left.entries...)
 	if len(left.errs) > 0 {
@@ -148,6 +151,11 @@ func (p *pass) retire(ctx context.Context, wave []executor.Member) error {
 		}
 	}
 	return nil
+}
+
+// settle finds out what became of the writes whose answers were lost, before objects are removed as the caches show them.
+func (p *pass) settle(ctx context.Context) error {
+	return p.executor.Settle(ctx, executor.Live{Client: p.client}, string(p.state.uid), p.stores)
 }
 
 // located is what is left of a list of objects.

@@ -61,7 +61,7 @@ func (p *pass) blocked(ctx context.Context, err error) (again, error) {
 // members lists what the inventory names. An instance without any inventory was never managed, or was restored without
 // it: then whatever of the present graph's kinds is marked as its own counts.
 func (p *pass) members(ctx context.Context) ([]executor.Member, error) {
-	if err := p.executor.Settle(ctx, string(p.state.uid), p.stores); err != nil {
+	if err := p.executor.Settle(ctx, nil, string(p.state.uid), p.stores); err != nil {
 		return nil, err
 	}
 	inventory, err := apply.ReadInventory(p.instance)

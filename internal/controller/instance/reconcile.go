@@ -180,7 +180,7 @@ func (p *pass) tell(outcome engine.Outcome, pruneErr error) {
 // prune deletes the objects of the instance that the graph no longer wants, wave by wave. It only does so when every
 // node is resolved and applied: otherwise an object might be wanted after all. It returns what is still on its way out.
 func (p *pass) prune(ctx context.Context, outcome engine.Outcome, done executor.Report) ([]executor.Member, error) {
-	if err := p.executor.Settle(ctx, string(p.state.uid), p.stores); err != nil {
+	if err := p.executor.Settle(ctx, nil, string(p.state.uid), p.stores); err != nil {
 		return nil, err
 	}
 	resources, err := p.resources(p.inventory().GroupKinds)

@@ -9,8 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/graph"
 	"kro.run/kro/internal/executor"
+	"kro.run/kro/internal/simulation"
 )
+
+const simSchema = `
+schema:
+  apiVersion: v1alpha1
+  kind: Sim
+  group: sim.example.com
+  spec: {v: string, a: boolean, names: "[]string"}
+  status: {first: "%s"}
+resources:
+`
+
+// newSim is a simulation of instances of a program.
+func newSim(t simulation.Failer, program *graph.Program) *sim {
+	s := simulation.NewWorld(t, simDoor, nil).Door.(*sim)
+	s.serve(program)
+	return s
+}
 
 // simThings is a definition of things, each with a body of its own.
 func simThings(bodies ...string) string {
@@ -32,71 +51,62 @@ const (
 func TestObjectWhoseAnswerWasLostIsNotLeftBehind(t *testing.T) {
 	with, without := simProgram(t, simThings(thingA)), simProgram(t, simThings(itemB2()))
 	s := newSim(t, with)
-	s.create(simSpec{V: "1"})
-	s.stepAll()
-	s.server.fault = func(op string, object *unstructured.Unstructured) simFault {
+	s.World.Create(simulation.Input{V: "1"})
+	s.Caches.CatchUp()
+	s.Server.Fault = func(op string, object *unstructured.Unstructured) simulation.Fault {
 		if op == "apply" && object.GetKind() == "Thing" {
-			return faultLost
+			return simulation.Lost
 		}
-		return noFault
+		return simulation.NoFault
 	}
-	s.work() // the thing is made; the controller does not know
-	s.server.fault = nil
+	s.World.Work() // the thing is made; the controller does not know
+	s.Server.Fault = nil
 	s.serve(without)
-	s.work() // nothing of the thing is in the cache
-	s.settle()
-	if _, there := s.server.objects[executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-a"}]; there {
-		t.Fatalf("the thing is left behind:\n%s", s.dump())
+	s.World.Work() // nothing of the thing is in the cache
+	s.Settle()
+	if s.Server.Live(executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"}) != nil {
+		t.Fatalf("the thing is left behind:\n%s", s.Dump())
 	}
 }
 
 func itemB2() string { return strings.ReplaceAll(itemB, "${a.spec.v}", "${schema.spec.v}") }
 
-// stepAll lets every cache catch up.
-func (s *sim) stepAll() {
-	for _, store := range s.caches.order {
-		for store.pending() {
-			store.step(true)
-		}
-	}
-}
-
 // A new instance of a chain costs one metadata patch, one apply a child and one status write.
 func TestCreationTakesTheFewestRequests(t *testing.T) {
 	s := newSim(t, simProgram(t, simThings(thingA, itemB)))
-	s.create(simSpec{V: "1"})
-	s.stepAll()
-	before := s.server.writes
-	s.work()
-	if got := s.server.writes - before; got != 4 {
-		t.Fatalf("%d requests for two children, want 4:\n%s", got, s.dump())
+	s.World.Create(simulation.Input{V: "1"})
+	s.Caches.CatchUp()
+	before := s.Server.Writes
+	s.World.Work()
+	if got := s.Server.Writes - before; got != 4 {
+		t.Fatalf("%d requests for two children, want 4:\n%s", got, s.Dump())
 	}
-	s.expectQuiet("after the first pass")
+	s.ExpectQuiet("after the first pass")
 }
 
 // Two graphs, or a graph and another controller, that rewrite each other's fields are slowed down, and the condition
 // says which object and which field.
 func TestFightOverAFieldIsSlowedDownAndNamed(t *testing.T) {
 	s := newSim(t, simProgram(t, simThings(thingA)))
-	s.create(simSpec{V: "1"})
-	s.settle()
-	key := executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-a"}
-	before := s.server.writes
+	s.World.Create(simulation.Input{V: "1"})
+	s.Settle()
+	key := executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"}
+	before := s.Server.Writes
 	for range 100 {
-		s.server.edit(key, func(live *unstructured.Unstructured) {
+		s.Server.Edit(key, "somebody", func(live *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(live.Object, "drifted", "spec", "v")
 		})
-		s.stepAll()
-		s.work()
+		s.Caches.CatchUp()
+		s.World.Work()
 	}
-	if got := s.server.writes - before; got > executor.RewriteBudget+5 {
+	if got := s.Server.Writes - before; got > executor.RewriteBudget+5 {
 		t.Fatalf("%d writes in no time, want the brake on after %d", got, executor.RewriteBudget)
 	}
-	if text := s.summary(); !strings.Contains(text, "Thrashing") || !strings.Contains(text, "Thing ns/one-a") || !strings.Contains(text, "spec.v") {
+	if text := s.Summary(); !strings.Contains(text, "Thrashing") || !strings.Contains(text, "Thing ns/one-a") || !strings.Contains(text, "spec.v") {
 		t.Fatalf("the condition does not name the object and the field:\n%s", text)
 	}
-	s.settle()
-	if text := s.summary(); !strings.Contains(text, "ACTIVE") {
+	s.Settle()
+	if text := s.Summary(); !strings.Contains(text, "ACTIVE") {
 		t.Fatalf("the instance does not recover when the fight is over:\n%s", text)
 	}
 }
@@ -108,19 +118,19 @@ func TestContestedObjectIsTakenOverWhenItIsFree(t *testing.T) {
 		"apiVersion": "sim.example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "one-a", "namespace": "ns"},
 	}}
 	foreign.SetLabels(map[string]string{v1alpha1.OwnedLabel: "true", v1alpha1.PartOfLabel: "applyset-of-another-v1"})
-	key := executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-a"}
-	s.server.create(key, foreign)
-	s.create(simSpec{V: "1"})
-	s.stepAll()
-	s.work()
-	if text := s.summary(); !strings.Contains(text, "ERROR") || !strings.Contains(text, "belongs to") {
+	key := executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"}
+	s.Server.Create(key, foreign)
+	s.World.Create(simulation.Input{V: "1"})
+	s.Caches.CatchUp()
+	s.World.Work()
+	if text := s.Summary(); !strings.Contains(text, "ERROR") || !strings.Contains(text, "belongs to") {
 		t.Fatalf("want a refusal that says who owns the object:\n%s", text)
 	}
-	_ = s.server.delete(key, "")
-	s.queue.delayed = nil // what happens must come from the event, not from a retry
-	s.stepAll()
-	s.work()
-	if text := s.summary(); !strings.Contains(text, "ACTIVE") {
+	s.Server.Delete(key)
+	s.queue.Forget() // what happens must come from the event, not from a retry
+	s.Caches.CatchUp()
+	s.World.Work()
+	if text := s.Summary(); !strings.Contains(text, "ACTIVE") {
 		t.Fatalf("the freed object is not taken:\n%s", text)
 	}
 }
@@ -129,34 +139,78 @@ func TestContestedObjectIsTakenOverWhenItIsFree(t *testing.T) {
 // same, and what becomes of them wakes it.
 func TestFormerChildrenOfARestoredInstanceAreWaitedFor(t *testing.T) {
 	s := newSim(t, simProgram(t, simThings(thingA)))
-	s.create(simSpec{V: "1"})
-	s.settle()
-	former := executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-former"}
-	object := (&unstructured.Unstructured{Object: s.server.objects[executor.Key{GVR: thingGVR, Namespace: "ns", Name: "one-a"}].live}).DeepCopy()
+	s.World.Create(simulation.Input{V: "1"})
+	s.Settle()
+	former := executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-former"}
+	object := (s.Server.Live(executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"})).DeepCopy()
 	object.SetName(former.Name)
 	object.SetFinalizers([]string{"example.com/held"})
 	labels := object.GetLabels()
 	labels[v1alpha1.InstanceIDLabel] = "uid-of-before"
 	object.SetLabels(labels)
-	s.server.create(former, object)
-	_ = s.server.delete(simInstance, "")
-	s.stepAll()
-	s.work()
-	s.clock.Step(time.Minute)
-	s.queue.elapse()
-	s.work()
-	if text := s.summary(); !strings.Contains(text, "one-former (held by finalizer example.com/held)") {
+	s.Server.Create(former, object)
+	s.Server.Delete(simOwner)
+	s.Caches.CatchUp()
+	s.World.Work()
+	s.Clock.Step(time.Minute)
+	s.Elapse()
+	s.World.Work()
+	if text := s.Summary(); !strings.Contains(text, "one-former (held by finalizer example.com/held)") {
 		t.Fatalf("the condition does not name what the deletion waits for:\n%s", text)
 	}
-	s.stepAll()
-	s.work()
-	s.queue.delayed = nil // what happens must come from the event, not from a retry
-	s.server.edit(former, func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
+	s.Caches.CatchUp()
+	s.World.Work()
+	s.queue.Forget() // what happens must come from the event, not from a retry
+	s.Server.Edit(former, "somebody", func(live *unstructured.Unstructured) { live.SetFinalizers(nil) })
 	for range 3 {
-		s.stepAll()
-		s.work()
+		s.Caches.CatchUp()
+		s.World.Work()
 	}
-	if text := s.summary(); text != "gone" {
-		t.Fatalf("the instance does not go with its former children:\n%s", s.dump())
+	if text := s.Summary(); text != "gone" {
+		t.Fatalf("the instance does not go with its former children:\n%s", s.Dump())
+	}
+}
+
+// The policy of an object changes, and the answer is lost. What becomes of the object in the end is decided by what stands on the server, not by the cache
+// that has not heard of it.
+func TestLostAnswerDoesNotDecideWhetherAnObjectStays(t *testing.T) {
+	orphan := strings.Replace(thingA, "{id: a,", "{id: a, deletionPolicy: Orphaned,", 1)
+	for name, programs := range map[string][2]string{"stays from now on": {thingA, orphan}, "no longer stays": {orphan, thingA}} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(t, simProgram(t, simThings(programs[0])))
+			s.World.Create(simulation.Input{V: "1"})
+			s.Settle()
+			s.Server.Fault = func(op string, object *unstructured.Unstructured) simulation.Fault {
+				if op == "apply" && object.GetKind() == "Thing" {
+					return simulation.Lost
+				}
+				return simulation.NoFault
+			}
+			s.serve(simProgram(t, simThings(programs[1])))
+			s.World.Work() // the policy is on the object; the controller does not know
+			s.Server.Fault = nil
+			s.Server.Delete(simOwner)
+			s.Wake()
+			s.ExpectGone() // what is deleted although it says that it stays is found at the request
+		})
+	}
+}
+
+// A deferred field that reads a value which is computed later does not come and go with every pass.
+func TestDeferredFieldDoesNotFlap(t *testing.T) {
+	for name, bodies := range map[string][]string{
+		"of a later value":    {`{id: a, template: {apiVersion: sim.example.com/v1, kind: Thing, metadata: {name: "${schema.metadata.name}-a"}, spec: {peer: "${defer(d.v)}"}}}`, `{id: d, def: {v: "${schema.spec.v}"}}`},
+		"of one that read it": {`{id: a, template: {apiVersion: sim.example.com/v1, kind: Thing, metadata: {name: "${schema.metadata.name}-a"}, spec: {v: "${schema.spec.v}", peer: "${defer(d.v)}"}}}`, `{id: d, def: {v: "${a.spec.v}"}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim(t, simProgram(t, simThings(bodies...)))
+			s.World.Create(simulation.Input{V: "1"})
+			s.Settle()
+			s.ExpectQuiet("when nothing changed")
+			live := s.Server.Live(executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"})
+			if peer, _, _ := unstructured.NestedString(live.Object, "spec", "peer"); peer != "1" {
+				t.Errorf("the deferred field is %q, want 1", peer)
+			}
+		})
 	}
 }

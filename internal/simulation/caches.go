@@ -1,10 +1,10 @@
-package instance
+package simulation
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -14,35 +14,34 @@ import (
 	"kro.run/kro/internal/watch"
 )
 
-// simCaches are the caches of one controller over a simServer. Each store reads the server's history at its own pace, so
+// Caches are the caches of one controller over a Server. Each store reads the server's history at its own pace, so
 // that what it shows may be old, and stores may disagree.
-type simCaches struct {
-	server *simServer
-	stores map[watch.Source]*simStore
-	order  []*simStore
+type Caches struct {
+	server *Server
+	stores map[watch.Source]*store
+	order  []*store
 }
 
-var _ Caches = (*simCaches)(nil)
-
-func newSimCaches(server *simServer) *simCaches {
-	return &simCaches{server: server, stores: map[watch.Source]*simStore{}}
+// NewCaches returns caches that hold nothing yet.
+func NewCaches(server *Server) *Caches {
+	return &Caches{server: server, stores: map[watch.Source]*store{}}
 }
 
-type simOwner struct {
+type interested struct {
 	interest watch.Interest
 	on       func(watch.Event)
 }
 
 // Ensure implements Caches.
-func (c *simCaches) Ensure(src watch.Source, owner string, on func(watch.Event)) executor.Store {
+func (c *Caches) Ensure(src watch.Source, owner string, on func(watch.Event)) executor.Store {
 	return c.EnsureFor(src, owner, watch.Interest{}, on)
 }
 
 // EnsureFor implements Caches. A new source starts with what is on the server, as a list would.
-func (c *simCaches) EnsureFor(src watch.Source, owner string, only watch.Interest, on func(watch.Event)) executor.Store {
+func (c *Caches) EnsureFor(src watch.Source, owner string, only watch.Interest, on func(watch.Event)) executor.Store {
 	s := c.stores[src]
 	if s == nil {
-		s = &simStore{caches: c, source: src, owners: map[string]simOwner{}, seen: map[executor.Key]*unstructured.Unstructured{},
+		s = &store{caches: c, source: src, owners: map[string]interested{}, seen: map[executor.Key]*unstructured.Unstructured{},
 			own: map[executor.Key]*unstructured.Unstructured{}, done: make(chan struct{})}
 		close(s.done)
 		for s.pending() {
@@ -51,39 +50,62 @@ func (c *simCaches) EnsureFor(src watch.Source, owner string, only watch.Interes
 		c.stores[src] = s
 		c.order = append(c.order, s)
 	}
-	s.owners[owner] = simOwner{interest: only, on: on}
+	s.owners[owner] = interested{interest: only, on: on}
 	return s
 }
 
 // Release implements Caches.
-func (c *simCaches) Release(src watch.Source, owner string) {
+func (c *Caches) Release(src watch.Source, owner string) {
 	if s := c.stores[src]; s != nil {
 		delete(s.owners, owner)
+		c.sweep()
 	}
 }
 
 // ReleaseOwner implements Caches.
-func (c *simCaches) ReleaseOwner(owner string) {
+func (c *Caches) ReleaseOwner(owner string) {
 	for _, s := range c.order {
 		delete(s.owners, owner)
 	}
+	c.sweep()
 }
 
-// simStore is one cache.
-type simStore struct {
-	caches *simCaches
+// sweep ends the watches that nobody wants any more.
+func (c *Caches) sweep() {
+	c.order = slices.DeleteFunc(c.order, func(s *store) bool {
+		if len(s.owners) == 0 {
+			delete(c.stores, s.source)
+		}
+		return len(s.owners) == 0
+	})
+}
+
+// CatchUp lets every cache read everything, and tells whether any had something to read.
+func (c *Caches) CatchUp() (moved bool) {
+	for _, s := range slices.Clone(c.order) {
+		for s.pending() {
+			s.step(true)
+			moved = true
+		}
+	}
+	return moved
+}
+
+// store is one cache.
+type store struct {
+	caches *Caches
 	source watch.Source
-	owners map[string]simOwner
+	owners map[string]interested
 	at     int // position in the history
 	seen   map[executor.Key]*unstructured.Unstructured
 	own    map[executor.Key]*unstructured.Unstructured // own writes that the cache has not caught up with
 	done   chan struct{}
 }
 
-func (s *simStore) pending() bool { return s.at < len(s.caches.server.history) }
+func (s *store) pending() bool { return s.at < len(s.caches.server.history) }
 
 // step reads one event of the history and tells the owners.
-func (s *simStore) step(tell bool) {
+func (s *store) step(tell bool) {
 	e := s.caches.server.history[s.at]
 	s.at++
 	if e.key.GVR != s.source.GVR || s.source.Namespace != "" && e.key.Namespace != s.source.Namespace || s.source.Name != "" && e.key.Name != s.source.Name {
@@ -92,7 +114,7 @@ func (s *simStore) step(tell bool) {
 	old := s.seen[e.key]
 	matches := !e.deleted && s.selects(e.object)
 	own := s.own[e.key]
-	if own != nil && simVersion(e.object) >= simVersion(own) {
+	if own != nil && version(e.object) >= version(own) {
 		delete(s.own, e.key)
 	}
 	event := watch.Event{Source: s.source, Old: old}
@@ -106,10 +128,35 @@ func (s *simStore) step(tell bool) {
 		return
 	}
 	// What an own write has overtaken is known to its writer: the answer held it.
-	if !tell || own != nil && event.New != nil && simVersion(e.object) <= simVersion(own) {
+	if !tell || own != nil && event.New != nil && version(e.object) <= version(own) {
 		return
 	}
-	for _, name := range slices.Sorted(mapKeys(s.owners)) {
+	s.tell(event)
+}
+
+// lose is a watch that breaks and is begun anew with a list: what happened in between shows as one change, or not at all.
+func (s *store) lose() {
+	before := map[executor.Key]*unstructured.Unstructured{}
+	maps.Copy(before, s.seen)
+	maps.Copy(before, s.own)
+	own := s.own
+	s.own = map[executor.Key]*unstructured.Unstructured{}
+	for s.pending() {
+		s.step(false)
+	}
+	keys := maps.Clone(before)
+	maps.Copy(keys, s.seen)
+	for _, key := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
+		was, is := before[key], s.seen[key]
+		if was != nil && is != nil && version(was) == version(is) || is != nil && own[key] != nil && version(is) <= version(own[key]) {
+			continue
+		}
+		s.tell(watch.Event{Source: s.source, Old: was, New: is})
+	}
+}
+
+func (s *store) tell(event watch.Event) {
+	for _, name := range slices.Sorted(maps.Keys(s.owners)) {
 		if o := s.owners[name]; concerns(o.interest, event) {
 			o.on(event)
 		}
@@ -141,37 +188,36 @@ func indexed(index string, o *unstructured.Unstructured) string {
 	return o.GetNamespace() + "/" + o.GetName()
 }
 
-func (s *simStore) selects(o *unstructured.Unstructured) bool {
+func (s *store) selects(o *unstructured.Unstructured) bool {
 	selector, err := labels.Parse(s.source.Selector)
 	return err == nil && selector.Matches(labels.Set(o.GetLabels()))
 }
 
-func simVersion(o *unstructured.Unstructured) int {
+func compareKeys(a, b executor.Key) int {
+	return strings.Compare(a.GVR.Resource+"/"+a.Namespace+"/"+a.Name, b.GVR.Resource+"/"+b.Namespace+"/"+b.Name)
+}
+
+func version(o *unstructured.Unstructured) int {
 	n, _ := strconv.Atoi(o.GetResourceVersion())
 	return n
 }
 
-func mapKeys[K cmp.Ordered, V any](m map[K]V) func(func(K) bool) {
-	return func(yield func(K) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // Synced implements executor.Store.
-func (s *simStore) Synced() bool { return true }
+func (s *store) Synced() bool { return true }
 
 // Err implements executor.Store.
-func (s *simStore) Err() error { return nil }
+func (s *store) Err() error {
+	if s.caches.server.gone[s.source.GVR] {
+		return &watch.SourceError{Source: s.source, Err: notServed(s.source.GVR)}
+	}
+	return nil
+}
 
 // Done implements executor.Store.
-func (s *simStore) Done() <-chan struct{} { return s.done }
+func (s *store) Done() <-chan struct{} { return s.done }
 
 // Get implements executor.Store.
-func (s *simStore) Get(namespace, name string) (*unstructured.Unstructured, bool) {
+func (s *store) Get(namespace, name string) (*unstructured.Unstructured, bool) {
 	key := executor.Key{GVR: s.source.GVR, Namespace: namespace, Name: name}
 	if own := s.own[key]; own != nil {
 		return own, true
@@ -181,7 +227,7 @@ func (s *simStore) Get(namespace, name string) (*unstructured.Unstructured, bool
 }
 
 // List implements executor.Store.
-func (s *simStore) List() []*unstructured.Unstructured {
+func (s *store) List() []*unstructured.Unstructured {
 	merged := map[string]*unstructured.Unstructured{}
 	for k, o := range s.seen {
 		merged[k.Namespace+"/"+k.Name] = o
@@ -190,14 +236,14 @@ func (s *simStore) List() []*unstructured.Unstructured {
 		merged[k.Namespace+"/"+k.Name] = o
 	}
 	var out []*unstructured.Unstructured
-	for _, k := range slices.Sorted(mapKeys(merged)) {
+	for _, k := range slices.Sorted(maps.Keys(merged)) {
 		out = append(out, merged[k])
 	}
 	return out
 }
 
 // ByIndex implements executor.Store.
-func (s *simStore) ByIndex(index, value string) []*unstructured.Unstructured {
+func (s *store) ByIndex(index, value string) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, o := range s.List() {
 		if indexed(index, o) == value {
@@ -208,10 +254,10 @@ func (s *simStore) ByIndex(index, value string) []*unstructured.Unstructured {
 }
 
 // Record implements executor.Store.
-func (s *simStore) Record(o *unstructured.Unstructured) {
+func (s *store) Record(o *unstructured.Unstructured) {
 	key := executor.Key{GVR: s.source.GVR, Namespace: o.GetNamespace(), Name: o.GetName()}
-	if seen := s.seen[key]; seen == nil || simVersion(seen) < simVersion(o) {
-		if s.caught(key, simVersion(o)) {
+	if seen := s.seen[key]; seen == nil || version(seen) < version(o) {
+		if s.caught(key, version(o)) {
 			return
 		}
 		s.own[key] = o
@@ -219,10 +265,10 @@ func (s *simStore) Record(o *unstructured.Unstructured) {
 }
 
 // caught tells that the history up to a version has been read already, so that an own write needs no stand-in.
-func (s *simStore) caught(key executor.Key, version int) bool {
+func (s *store) caught(key executor.Key, upTo int) bool {
 	for i := s.at - 1; i >= 0; i-- {
 		e := s.caches.server.history[i]
-		if simVersion(e.object) < version {
+		if version(e.object) < upTo {
 			return false
 		}
 		if e.key == key {
@@ -233,45 +279,4 @@ func (s *simStore) caught(key executor.Key, version int) bool {
 }
 
 // Expect implements executor.Store.
-func (s *simStore) Expect(string, string) func() { return func() {} }
-
-// simQueue is a queue whose delays are over whenever the simulation says so.
-type simQueue struct {
-	due     []key
-	delayed []key
-}
-
-func (q *simQueue) Add(k key) {
-	if !slices.Contains(q.due, k) {
-		q.due = append(q.due, k)
-	}
-}
-
-func (q *simQueue) AddAfter(k key, _ time.Duration) {
-	if !slices.Contains(q.delayed, k) {
-		q.delayed = append(q.delayed, k)
-	}
-}
-
-// elapse lets all delays run out.
-func (q *simQueue) elapse() {
-	for _, k := range q.delayed {
-		q.Add(k)
-	}
-	q.delayed = nil
-}
-
-func (q *simQueue) Get() (key, bool) {
-	if len(q.due) == 0 {
-		return key{}, true
-	}
-	k := q.due[0]
-	q.due = q.due[1:]
-	return k, false
-}
-
-func (q *simQueue) Done(key)           {}
-func (q *simQueue) Len() int           { return len(q.due) }
-func (q *simQueue) ShutDown()          {}
-func (q *simQueue) ShutDownWithDrain() {}
-func (q *simQueue) ShuttingDown() bool { return false }
+func (s *store) Expect(string, string) func() { return func() {} }
