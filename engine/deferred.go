@@ -88,13 +88,18 @@ func nameOf(object any) (name, namespace string) {
 	return name, namespace
 }
 
-// renderDeferred lets nodes whose deferred fields had no data be rendered once more when the data have come meanwhile.
+// settled tells that a node had no data when it was read, and has some now, or is known never to have any.
+func (p *Pass) settled(index int) bool {
+	return p.nodes[index].phase == Observed || p.nodes[index].phase == Excluded
+}
+
+// renderDeferred lets nodes whose deferred fields had no data be rendered once more when the data have come meanwhile, or cannot come any more.
 // What depends on them has gone on with what it saw; it is looked at again when the change is noticed.
 func (p *Pass) renderDeferred() bool {
 	any := false
 	for i := range p.nodes {
 		n := &p.nodes[i]
-		if n.phase != Observed || n.again || !slices.ContainsFunc(n.unmet, func(d int) bool { return p.nodes[d].phase == Observed }) {
+		if n.phase != Observed || n.again || !slices.ContainsFunc(n.unmet, p.settled) {
 			continue
 		}
 		for _, d := range n.desired {

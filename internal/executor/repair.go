@@ -27,7 +27,7 @@ func (r *run) repair(ctx context.Context, w *write, refusal error) (*unstructure
 		return nil, refusal
 	}
 	live, err := r.server().Get(ctx, w.key.GVR, w.key.Namespace, w.key.Name)
-	if err != nil {
+	if err != nil || w.uid != "" && live.GetUID() != w.uid {
 		return nil, refusal
 	}
 	ops := []map[string]any{{"op": "test", "path": "/metadata/resourceVersion", "value": live.GetResourceVersion()}}
@@ -41,7 +41,7 @@ func (r *run) repair(ctx context.Context, w *write, refusal error) (*unstructure
 	if _, err := r.server().Patch(ctx, w.key.GVR, live, repairManager, ops); err != nil {
 		return nil, refusal
 	}
-	answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, ApplyOptions{Manager: w.manager, Force: true})
+	answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, ApplyOptions{Manager: w.manager, Force: true, UID: live.GetUID()})
 	if err != nil {
 		return nil, err
 	}

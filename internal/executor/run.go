@@ -174,6 +174,8 @@ type write struct {
 	observed *unstructured.Unstructured
 	// force takes fields over from other managers: right for objects that are ours, not for ones that may be another's.
 	force bool
+	// uid is that of the object that the caches show as one's own. It goes along with the apply: the object may have been replaced since.
+	uid UID
 }
 
 // slot is where memory keeps what was applied.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,6 +43,8 @@ type ApplyOptions struct {
 	Force bool
 	// Subresource is "status" or empty.
 	Subresource string
+	// UID makes the server refuse the apply, with an error of which Replaced is true, when there is no object of that UID any more.
+	UID UID
 }
 
 // Live is the Server behind a dynamic client.
@@ -63,8 +67,34 @@ func (l Live) Apply(ctx context.Context, gvr kschema.GroupVersionResource, objec
 	if options.Subresource != "" {
 		subresources = append(subresources, options.Subresource)
 	}
+	if options.UID != "" {
+		object = withUID(object, options.UID)
+	}
 	return l.resource(gvr, object.GetNamespace()).Apply(ctx, object.GetName(), object,
 		metav1.ApplyOptions{FieldManager: options.Manager, Force: options.Force}, subresources...)
+}
+
+// withUID is object with a UID. object itself stays as it is, and shares what the copy holds.
+func withUID(object *unstructured.Unstructured, uid UID) *unstructured.Unstructured {
+	metadata, _ := object.Object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	metadata["uid"] = string(uid)
+	content := maps.Clone(object.Object)
+	content["metadata"] = metadata
+	return &unstructured.Unstructured{Object: content}
+}
+
+// Replaced tells that the server refused a request because the object of the UID in it is gone (a Conflict that only its text tells from others), or
+// because another one stands in its place (UIDs are immutable, so this is an Invalid).
+func Replaced(err error) bool {
+	if apierrors.IsConflict(err) {
+		return strings.Contains(err.Error(), "uid mismatch")
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(status.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // Patch implements Server.
@@ -105,7 +135,7 @@ func (l Live) Merge(ctx context.Context, gvr kschema.GroupVersionResource, objec
 	}
 	_, err = l.resource(gvr, object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1alpha1.FieldManager})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || Replaced(err) {
 		return nil
 	}
 	return err

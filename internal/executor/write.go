@@ -39,7 +39,7 @@ func (r *run) apply(ctx context.Context, w *write) (answer *unstructured.Unstruc
 		if err := r.Owner.Conflict(observed); err != nil {
 			return nil, err
 		}
-		w.force = true
+		w.force, w.uid = true, observed.GetUID()
 		if in, err := r.yield(ctx, w, observed); in || err != nil {
 			return observed, err
 		}
@@ -61,7 +61,16 @@ func (r *run) apply(ctx context.Context, w *write) (answer *unstructured.Unstruc
 }
 
 func (r *run) attempt(ctx context.Context, w *write) (*unstructured.Unstructured, error) {
-	options := ApplyOptions{Manager: w.manager, Force: w.force}
+	options := ApplyOptions{Manager: w.manager, Force: w.force, UID: w.uid}
+	if w.uid != "" {
+		answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, options)
+		if !Replaced(err) {
+			return answer, err
+		}
+		// The caches are behind: what they show is gone, and what stands there now, if anything, may be another's.
+		w.force, w.uid = false, ""
+		options = ApplyOptions{Manager: w.manager}
+	}
 	if !w.force && !r.Owner.MayAdopt() {
 		if err := r.mayTake(ctx, w); err != nil {
 			return nil, err

@@ -51,7 +51,8 @@ func (w *World) checkApply(r Request) {
 		}
 		return
 	}
-	if r.Live != nil && isMarked(r.Live) && !w.Door.Owns(r.Live) && (r.Force || !w.Server.conflicts(r)) {
+	refused := r.Live != nil && r.Object.GetUID() != "" && r.Object.GetUID() != r.Live.GetUID()
+	if r.Live != nil && isMarked(r.Live) && !w.Door.Owns(r.Live) && !refused && (r.Force || !w.Server.conflicts(r)) {
 		w.accuse("%s belongs to another and is taken: %v", r.Key.Name, r.Live.GetLabels())
 	}
 	if isOutside(r.Key) {

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kro.run/kro/internal/executor"
 )
@@ -37,7 +39,7 @@ func (s *Server) apply(key executor.Key, sent *unstructured.Unstructured, option
 			"metadata": map[string]any{"name": key.Name, "namespace": key.Namespace, "uid": string(s.newUID()), "generation": int64(1)},
 		}}
 	case uid != "" && uid != o.typed().GetUID():
-		return nil, apierrors.NewConflict(gr, key.Name, errors.New("uid mismatch"))
+		return nil, replaced(sent.GroupVersionKind(), key.Name, uid)
 	}
 	wanted := wantedBy(sent, subresource)
 	if holder, path := o.conflict(options.FieldManager, wanted); holder != "" && !options.Force {
@@ -51,6 +53,11 @@ func (s *Server) apply(key executor.Key, sent *unstructured.Unstructured, option
 	s.Writes++
 	s.commit(key, o, false)
 	return o.shown(), nil
+}
+
+// replaced is what the server says of a request for an object of another UID.
+func replaced(gvk kschema.GroupVersionKind, name string, uid types.UID) error {
+	return apierrors.NewInvalid(gvk.GroupKind(), name, field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), string(uid), "field is immutable")})
 }
 
 // wantedBy are the leaves that an apply is about. The main resource leaves the status alone, the subresource everything else.

@@ -158,7 +158,7 @@ func usurp(w *World, t *rapid.T) {
 	path := rapid.SampledFrom(slices.Sorted(maps.Keys(flat))).Draw(t, "usurped")
 	n := flat[path]
 	key := executor.Key{GVR: resourcesByKind[n.Kind], Namespace: Namespace, Name: "one-" + n.Object}
-	if n.Form != Template || w.Server.Live(key) != nil || w.Server.gone[key.GVR] || w.known(key) {
+	if n.Form != Template || w.Server.Live(key) != nil || w.Server.gone[key.GVR] {
 		return
 	}
 	w.Server.Create(key, &unstructured.Unstructured{Object: map[string]any{
@@ -167,17 +167,6 @@ func usurp(w *World, t *rapid.T) {
 			v1alpha1.OwnedLabel: "true", v1alpha1.PartOfLabel: "applyset-of-another-v1", v1alpha1.InstanceIDLabel: "another",
 		}},
 	}})
-}
-
-// known tells that a cache shows an object still. One that was replaced by another owner's before the cache heard of it is applied by force: that is a fault
-// of the executor which stands (it could send the UID of what it saw), so the simulation leaves it out.
-func (w *World) known(key executor.Key) bool {
-	for _, s := range w.Caches.order {
-		if _, found := s.Get(key.Namespace, key.Name); found && s.source.GVR == key.GVR {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *World) endUsurpation() {

@@ -309,7 +309,7 @@ func (s *Server) mergePatch(key executor.Key, patch []byte) (*unstructured.Unstr
 	}
 	metadata, _ := change["metadata"].(map[string]any)
 	if uid := metadata["uid"]; uid != nil && uid != string(o.typed().GetUID()) {
-		return nil, apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("uid"))
+		return nil, replaced(o.typed().GroupVersionKind(), key.Name, types.UID(fmt.Sprint(uid)))
 	}
 	if version := metadata["resourceVersion"]; version != nil && version != o.typed().GetResourceVersion() {
 		return nil, apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("resourceVersion"))

@@ -39,6 +39,7 @@ spec:
 		return field(right.GetUID(), "data", "peer")(o)
 	})
 	b.converged("mutual")
+	b.alone()
 	before := b.requests(false)
 	cluster.Holds(t, "nothing more is written", 2*time.Second, func(context.Context) error {
 		return differ(map[string]float64{}, b.since(before, false))

@@ -25,6 +25,7 @@ func TestADeletionReadsNoObjectThatTheCacheShowed(t *testing.T) {
 	b.rights()
 	b.apply(many)
 	b.converged("many")
+	b.alone()
 	before := b.requests(true)
 	b.delete(graphs, b.ns, "many")
 	b.gone(configMaps, b.ns, "base")

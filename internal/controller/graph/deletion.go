@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/api/v1alpha1"
@@ -45,28 +46,66 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	if p.client, err = p.clients.of(p.user); err != nil {
 		return again{}, err
 	}
-	if err := p.settle(ctx); err != nil {
-		return p.undeleted(ctx, err)
+	after, blocked, err := p.takeDown(ctx, p.status.ManagedResources, p.status.Contributions)
+	if apierrors.IsForbidden(blocked) && p.endsWithNamespace(ctx) {
+		managed, contributions := p.outside()
+		after, blocked, err = p.takeDown(ctx, managed, contributions)
 	}
-	left := p.locateAll(ctx, p.status.ManagedResources)
+	if blocked != nil {
+		return p.undeleted(ctx, blocked)
+	}
+	return after, err
+}
+
+// takeDown goes one step of a deletion, and tells what is in its way.
+func (p *pass) takeDown(ctx context.Context, managed []v1alpha1.ManagedResource, contributions []v1alpha1.Contribution) (after again, blocked, err error) {
+	if err := p.settle(ctx); err != nil && len(managed) > 0 {
+		return again{}, err, nil
+	}
+	left := p.locateAll(ctx, managed)
 	if len(left.errs) > 0 {
-		return p.undeleted(ctx, errors.Join(left.errs...))
+		return again{}, errors.Join(left.errs...), nil
 	}
 	if left.waiting {
-		return again{}, nil
+		return again{}, nil, nil
 	}
 	if len(left.members) > 0 {
 		wave := executor.Wave(left.members)
 		if err := p.retire(ctx, wave); err != nil {
-			return p.undeleted(ctx, err)
+			return again{}, err, nil
 		}
-		return p.awaitWave(ctx, wave, left)
+		after, err = p.awaitWave(ctx, wave, left)
+		return after, nil, err
 	}
-	if _, err := p.releaseAll(ctx, p.status.Contributions); err != nil {
-		return p.undeleted(ctx, err)
+	if _, err := p.releaseAll(ctx, contributions); err != nil {
+		return again{}, err, nil
 	}
 	p.dropAll(ctx)
-	return again{}, p.letGo(ctx)
+	return again{}, nil, p.letGo(ctx)
+}
+
+var namespaceResource = kschema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
+// endsWithNamespace tells that the namespace of the Graph is being deleted. The rights of the account go with it, maybe before the Graph, and nobody can
+// give them again: the Graph would hold its namespace up for ever.
+func (p *pass) endsWithNamespace(ctx context.Context) bool {
+	namespace, err := p.Client.Resource(namespaceResource).Get(ctx, p.key.Namespace, metav1.GetOptions{})
+	return err == nil && namespace.GetDeletionTimestamp() != nil
+}
+
+// outside is what the namespace of the Graph does not take along when it goes.
+func (p *pass) outside() (managed []v1alpha1.ManagedResource, contributions []v1alpha1.Contribution) {
+	for _, m := range p.status.ManagedResources {
+		if m.Namespace != p.key.Namespace {
+			managed = append(managed, m)
+		}
+	}
+	for _, c := range p.status.Contributions {
+		if c.Namespace != p.key.Namespace {
+			contributions = append(contributions, c)
+		}
+	}
+	return managed, contributions
 }
 
 // undeleted tells why a deletion does not go on. The finalizer stays, and so does what is left.

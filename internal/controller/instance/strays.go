@@ -151,7 +151,7 @@ func (p *pass) relabel(ctx context.Context, gvr kschema.GroupVersionResource, ob
 	}
 	answer, err := p.Client.Resource(gvr).Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1alpha1.FieldManager})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // gone, or another object by now
+	if apierrors.IsNotFound(err) || executor.Replaced(err) { // gone, or another object by now
 		return nil
 	}
 	if err != nil {
