@@ -56,3 +56,23 @@ func TestDeferredFields(t *testing.T) {
 		})
 	}
 }
+
+// What an excluded node once gave is dropped, also when it is the node of the field that decides about it.
+func TestDeferredFieldsDropWhatAnExcludedNodeGave(t *testing.T) {
+	w := newWorld(t, `- {id: left, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: left}, data: {own: x, peer: "${defer(right.metadata.uid)}"}}}
+- {id: right, includeWhen: ["${left.data.own != 'x'}"], template: {apiVersion: v1, kind: ConfigMap, metadata: {name: right}}}
+`)
+	left := standing("left", "1")
+	left["data"] = map[string]any{"own": "x", "peer": "2"}
+	w.objects["left"] = left
+	w.options.Previous = func(n *graph.Node) []map[string]any {
+		if n.ID == "left" {
+			return []map[string]any{left}
+		}
+		return nil
+	}
+	data := w.run().Nodes[0].Desired[0].Object["data"]
+	if diff := cmp.Diff(map[string]any{"own": "x"}, data); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}

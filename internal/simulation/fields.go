@@ -172,7 +172,7 @@ func (o *object) shown() *unstructured.Unstructured {
 			operation = metav1.ManagedFieldsOperationUpdate
 		}
 		entries = append(entries, metav1.ManagedFieldsEntry{
-			Manager: manager, Operation: operation, APIVersion: out.GetAPIVersion(), FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: raw},
+			Manager: manager, Operation: operation, APIVersion: out.GetAPIVersion(), FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(raw)),
 		})
 	}
 	out.SetManagedFields(entries)

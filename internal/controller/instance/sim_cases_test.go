@@ -111,6 +111,28 @@ func TestFightOverAFieldIsSlowedDownAndNamed(t *testing.T) {
 	}
 }
 
+// A child is deleted, another owner makes an object of that name, and the cache still shows the child: what is there now is not taken over.
+func TestObjectOfAnotherBehindAStaleCacheIsNotTaken(t *testing.T) {
+	s := newSim(t, simProgram(t, simThings(thingA)))
+	s.World.Create(simulation.Input{V: "1"})
+	s.Settle()
+	foreign := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "sim.example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "one-a", "namespace": "ns"}, "spec": map[string]any{"v": "another's"},
+	}}
+	foreign.SetLabels(map[string]string{v1alpha1.OwnedLabel: "true", v1alpha1.PartOfLabel: "applyset-of-another-v1"})
+	key := executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"}
+	s.Server.Delete(key)
+	s.Server.Create(key, foreign)
+	s.serve(simProgram(t, simThings(strings.ReplaceAll(thingA, "${schema.spec.v}", "changed"))))
+	s.World.Work() // the change of the definition is known, what became of the child is not
+	if v, _, _ := unstructured.NestedString(s.Server.Live(key).Object, "spec", "v"); v != "another's" {
+		t.Fatalf("the object of another has v=%q:\n%s", v, s.Dump())
+	}
+	if text := s.Summary(); !strings.Contains(text, "belongs to") {
+		t.Fatalf("want a refusal that says who owns the object:\n%s", text)
+	}
+}
+
 // An object that belongs to another instance is refused, and taken over as soon as that one lets go of it.
 func TestContestedObjectIsTakenOverWhenItIsFree(t *testing.T) {
 	s := newSim(t, simProgram(t, simThings(thingA)))
