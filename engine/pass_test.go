@@ -17,7 +17,7 @@ import (
 
 // world drives a pass: what it is asked to apply stands at once, as it was asked for.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	program *graph.Program
 	spec    map[string]any
 	// objects are those that references find, and what others made of objects once they stand.
@@ -38,7 +38,7 @@ schema:
 resources:
 `
 
-func newWorld(t *testing.T, resources string) *world {
+func newWorld(t testing.TB, resources string) *world {
 	t.Helper()
 	var spec v1alpha1.ResourceGraphDefinitionSpec
 	if err := yaml.UnmarshalStrict([]byte(testHead+resources), &spec); err != nil {
