@@ -137,16 +137,14 @@ func (r *run) applyContribution(ctx context.Context, w write) (*unstructured.Uns
 		}
 		target = live
 	}
-	object := w.desired.DeepCopy()
-	object.SetUID(target.GetUID())
-	options := ApplyOptions{Manager: w.manager, Subresource: w.node.Subresource, Force: w.node.Subresource != ""}
-	answer, err := r.server().Apply(ctx, w.key.GVR, object, options)
+	options := ApplyOptions{Manager: w.manager, Subresource: w.node.Subresource, Force: w.node.Subresource != "", UID: target.GetUID()}
+	answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, options)
 	if managers := conflictingManagers(err); len(managers) > 0 {
 		if slices.ContainsFunc(managers, func(m string) bool { return !r.reclaims(m) }) {
 			return nil, &ManagerConflictError{Object: Describe(w.desired), Managers: managers, Err: err}
 		}
 		options.Force = true
-		answer, err = r.server().Apply(ctx, w.key.GVR, object, options)
+		answer, err = r.server().Apply(ctx, w.key.GVR, w.desired, options)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
@@ -238,8 +236,7 @@ func (e *Executor) Release(ctx context.Context, server Server, owner string, gvr
 	object.SetGroupVersionKind(c.GVK)
 	object.SetNamespace(c.Namespace)
 	object.SetName(c.Name)
-	object.SetUID(live.GetUID())
-	_, err = server.Apply(ctx, gvr, object, ApplyOptions{Manager: c.Manager, Subresource: c.Subresource, Force: true})
+	_, err = server.Apply(ctx, gvr, object, ApplyOptions{Manager: c.Manager, Subresource: c.Subresource, Force: true, UID: live.GetUID()})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (s *target) Get(_ context.Context, gvr kschema.GroupVersionResource, _, nam
 
 // Apply implements Server.
 func (s *target) Apply(_ context.Context, _ kschema.GroupVersionResource, o *unstructured.Unstructured, options ApplyOptions) (*unstructured.Unstructured, error) {
-	s.applied = append(s.applied, fmt.Sprintf("%s uid=%s fields=%d manager=%s/%s", Describe(o), o.GetUID(), len(o.Object), options.Manager, options.Subresource))
+	s.applied = append(s.applied, fmt.Sprintf("%s uid=%s fields=%d manager=%s/%s", Describe(o), options.UID, len(o.Object), options.Manager, options.Subresource))
 	return o, nil
 }
 

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,17 +49,19 @@ func (m *Memory) doubtful(owner string) []Key {
 }
 
 // Settle finds out what became of the requests of an instance whose answers were lost. What exists is put into the
-// caches. It fails when the server does not say; then nothing may be concluded from what the caches show, or do not show. The server is the executor's own
+// caches. It fails when the server does not say of one of them; then nothing may be concluded from what the caches show, or do not show. The server is the executor's own
 // unless another is given.
 func (e *Executor) Settle(ctx context.Context, server Server, owner string, stores Stores) error {
 	if server == nil {
 		server = e.Server
 	}
+	var unknown []error
 	for _, key := range e.Memory.doubtful(owner) {
 		store := stores.Members(key.GVR)
 		live, err := server.Get(ctx, key.GVR, key.Namespace, key.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("finding out what became of %s %s/%s: %w", key.GVR.Resource, key.Namespace, key.Name, err)
+			unknown = append(unknown, fmt.Errorf("finding out what became of %s %s/%s: %w", key.GVR.Resource, key.Namespace, key.Name, err))
+			continue
 		}
 		if err == nil && isOwned(live) {
 			live.SetManagedFields(nil)
@@ -66,5 +69,5 @@ func (e *Executor) Settle(ctx context.Context, server Server, owner string, stor
 		}
 		e.Memory.settle(owner, key)
 	}
-	return nil
+	return errors.Join(unknown...)
 }

@@ -3,7 +3,6 @@ package revision
 import (
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -24,14 +23,7 @@ func GraphLineage(graph types.NamespacedName) string {
 // GraphName gives the name of revision n of a Graph: default.shop-g00007. A namespace contains no dot, so that no two Graphs share a name, and no revision of a
 // definition ends like this. A name that would be too long is cut and gets a hash of the full one.
 func GraphName(graph types.NamespacedName, n int64) string {
-	full, number := graph.Namespace+"."+graph.Name, fmt.Sprintf("-g%05d", n)
-	if len(full)+len(number) <= maxName {
-		return full + number
-	}
-	h := fnv.New32a()
-	h.Write([]byte(full))
-	suffix := fmt.Sprintf("%s-%08x", number, h.Sum32())
-	return strings.TrimRight(full[:maxName-len(suffix)], ".-") + suffix
+	return numbered(graph.Namespace+"."+graph.Name, fmt.Sprintf("-g%05d", n))
 }
 
 // NewGraph gives the revision with number n of a Graph, to be created. spec is the spec as the server has it. The revision has no owner, because an object of the
@@ -98,9 +90,7 @@ func HashGraph(spec *v1alpha1.GraphSpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hashing spec: %w", err)
 	}
-	h := fnv.New64a()
-	h.Write(text)
-	return fmt.Sprintf("%016x", h.Sum64()), nil
+	return digest(text), nil
 }
 
 type canonicalGraph struct {

@@ -25,9 +25,13 @@ func Hash(spec *v1alpha1.ResourceGraphDefinitionSpec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hashing spec: %w", err)
 	}
+	return digest(form), nil
+}
+
+func digest(form []byte) string {
 	h := fnv.New64a()
 	h.Write(form)
-	return fmt.Sprintf("%016x", h.Sum64()), nil
+	return fmt.Sprintf("%016x", h.Sum64())
 }
 
 type canonicalSpec struct {

@@ -20,14 +20,18 @@ const maxName = 253
 
 // Name gives the name of revision n of a definition: shop-r00007. A name that would be too long is cut and gets a hash of the full name of the definition.
 func Name(definition string, n int64) string {
-	number := fmt.Sprintf("-r%05d", n)
-	if len(definition)+len(number) <= maxName {
-		return definition + number
+	return numbered(definition, fmt.Sprintf("-r%05d", n))
+}
+
+// numbered appends a number to a name, which is cut and gets a hash of itself where both would be too long.
+func numbered(name, number string) string {
+	if len(name)+len(number) <= maxName {
+		return name + number
 	}
 	h := fnv.New32a()
-	h.Write([]byte(definition))
+	h.Write([]byte(name))
 	suffix := fmt.Sprintf("%s-%08x", number, h.Sum32())
-	prefix := strings.TrimRight(definition[:max(0, maxName-len(suffix))], ".-")
+	prefix := strings.TrimRight(name[:max(0, maxName-len(suffix))], ".-")
 	if prefix == "" {
 		prefix = "gr"
 	}

@@ -46,7 +46,11 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 	if p.client, err = p.clients.of(p.user); err != nil {
 		return again{}, err
 	}
-	after, blocked, err := p.takeDown(ctx, p.status.ManagedResources, p.status.Contributions)
+	var after again
+	blocked := p.settle(ctx)
+	if blocked == nil {
+		after, blocked, err = p.takeDown(ctx, p.status.ManagedResources, p.status.Contributions)
+	}
 	if apierrors.IsForbidden(blocked) && p.endsWithNamespace(ctx) {
 		managed, contributions := p.outside()
 		after, blocked, err = p.takeDown(ctx, managed, contributions)
@@ -59,9 +63,6 @@ func (p *pass) teardown(ctx context.Context) (again, error) {
 
 // takeDown goes one step of a deletion, and tells what is in its way.
 func (p *pass) takeDown(ctx context.Context, managed []v1alpha1.ManagedResource, contributions []v1alpha1.Contribution) (after again, blocked, err error) {
-	if err := p.settle(ctx); err != nil && len(managed) > 0 {
-		return again{}, err, nil
-	}
 	left := p.locateAll(ctx, managed)
 	if len(left.errs) > 0 {
 		return again{}, errors.Join(left.errs...), nil
