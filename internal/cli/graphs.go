@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"kro.run/kro/internal/controller/follow"
 	graphcontroller "kro.run/kro/internal/controller/graph"
-	"kro.run/kro/internal/controller/instance"
 	"kro.run/kro/internal/kinds"
 	"kro.run/kro/internal/programs"
 	"kro.run/kro/internal/watch"
@@ -35,7 +35,7 @@ func newGraphs(cfg *rest.Config, options Options, client dynamic.Interface, mgr 
 		Client:    client,
 		As:        impersonate(cfg),
 		Revisions: mgr.GetClient(),
-		Caches:    instance.Fleet(fleet),
+		Caches:    follow.Fleet(fleet),
 		Kinds:     catalog,
 		Programs:  store,
 		Recorder:  mgr.GetEventRecorder("kro"),

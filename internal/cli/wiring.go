@@ -22,6 +22,7 @@ import (
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/graph"
 	"kro.run/kro/internal/controller/definition"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/controller/instance"
 	"kro.run/kro/internal/controller/revision"
 	"kro.run/kro/internal/kinds"
@@ -65,7 +66,7 @@ func build(ctx context.Context, cfg *rest.Config, options Options, log logr.Logg
 	}
 	instances := instance.New(instance.Deps{
 		Client:  dynamicClient,
-		Caches:  instance.Fleet(fleet),
+		Caches:  follow.Fleet(fleet),
 		Kinds:   catalog,
 		Events:  events.recorder,
 		Log:     log,

@@ -80,6 +80,19 @@ func (c *Caches) sweep() {
 	})
 }
 
+// followedBy are the sources that owners whose name holds the text follow.
+func (c *Caches) followedBy(text string) []string {
+	var out []string
+	for _, s := range c.order {
+		for owner := range s.owners {
+			if strings.Contains(owner, text) {
+				out = append(out, s.source.String()+" by "+owner)
+			}
+		}
+	}
+	return out
+}
+
 // CatchUp lets every cache read everything, and tells whether any had something to read.
 func (c *Caches) CatchUp() (moved bool) {
 	for _, s := range slices.Clone(c.order) {

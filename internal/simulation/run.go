@@ -184,7 +184,7 @@ func (w *World) expectCleanDeletion(t *rapid.T) {
 	w.ExpectGone()
 }
 
-// ExpectGone lets a deletion end, and expects that nothing is left of the owner.
+// ExpectGone lets a deletion end, and expects that nothing is left of the owner, neither on the server nor in the controller's caches.
 func (w *World) ExpectGone() {
 	w.T.Helper()
 	w.Settle()
@@ -203,5 +203,8 @@ func (w *World) ExpectGone() {
 		case !w.released[key] || isMarked(live):
 			w.T.Fatalf("%s is left behind: %v %v\n%s", key.Name, live.GetLabels(), live.GetAnnotations(), w.Dump())
 		}
+	}
+	if left := w.Caches.followedBy(ownerPrefix); len(left) > 0 {
+		w.T.Fatalf("the owner has gone, and is followed for still: %v", left)
 	}
 }

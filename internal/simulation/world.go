@@ -178,8 +178,11 @@ func (w *World) Create(in Input) {
 	w.Door.Create(in)
 }
 
+// ownerPrefix is what the UIDs of owners begin with.
+const ownerPrefix = "owner-"
+
 // OwnerUID is the UID that the next owner gets.
-func (w *World) OwnerUID() string { return fmt.Sprintf("owner-%d", w.incarnation) }
+func (w *World) OwnerUID() string { return fmt.Sprintf("%s%d", ownerPrefix, w.incarnation) }
 
 // Update gives the owner another input.
 func (w *World) Update(in Input) {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/metrics"
 	"kro.run/kro/internal/programs"
@@ -32,14 +33,6 @@ type Kinds interface {
 	schema.Resolver
 }
 
-// Caches hold what is known of the cluster. See watch.Fleet, whose contract this is.
-type Caches interface {
-	Ensure(src watch.Source, owner string, on func(watch.Event)) executor.Store
-	EnsureFor(src watch.Source, owner string, only watch.Interest, on func(watch.Event)) executor.Store
-	Release(src watch.Source, owner string)
-	ReleaseOwner(owner string)
-}
-
 // Deps are what the controller works with.
 type Deps struct {
 	// Client reads and writes the Graphs themselves, as the controller.
@@ -49,7 +42,7 @@ type Deps struct {
 	// Revisions reads GraphRevisions from a cache, which has the index definition.ByDefinition, and writes them to the server, as the controller.
 	Revisions client.Client
 	// Caches hold what is known of the cluster.
-	Caches Caches
+	Caches follow.Caches
 	Kinds  Kinds
 	// Programs compiles Graphs. It must not be shared with definitions: Graphs are named namespace/name in it.
 	Programs *programs.Store
@@ -122,7 +115,7 @@ type state struct {
 	compiled string
 	// externals are what its references read and its patches contribute to, contested the objects of others that it wants.
 	externals map[watch.Source]bool
-	contested map[executor.Key]bool
+	contested follow.Contested
 	brake     executor.Brake
 	// followed are the objects, of those being deleted, whose end the cache will show or has shown.
 	followed map[executor.UID]bool
@@ -224,7 +217,7 @@ func (c *Controller) stateOf(k types.NamespacedName, graph *unstructured.Unstruc
 	}
 	fresh := &state{
 		uid:       graph.GetUID(),
-		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{}, followed: map[executor.UID]bool{}, deleted: map[executor.UID]bool{},
+		externals: map[watch.Source]bool{}, followed: map[executor.UID]bool{}, deleted: map[executor.UID]bool{},
 	}
 	c.states[k] = fresh
 	c.mu.Unlock()
@@ -268,9 +261,7 @@ func (c *Controller) forget(k types.NamespacedName) {
 func (c *Controller) release(s *state) {
 	c.executor.Memory.Forget(string(s.uid))
 	c.Caches.ReleaseOwner(ownerName(s.uid))
-	for object := range s.contested {
-		c.Caches.ReleaseOwner(contestOwner(s.uid, object))
-	}
+	s.contested.Release(c.Caches, ownerName(s.uid))
 }
 
 // ownerName is the name of a Graph as an owner of watches.

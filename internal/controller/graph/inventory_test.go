@@ -11,6 +11,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 
 	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/watch"
 	"kro.run/kro/schema"
@@ -18,7 +19,7 @@ import (
 
 // fixed is a cluster that serves ConfigMaps, whose one cache shows what the test says.
 type fixed struct {
-	Caches
+	follow.Caches
 	shown moment
 }
 

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kro.run/kro/api/v1alpha1"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/watch"
 )
@@ -30,7 +30,7 @@ var _ executor.Stores = (*stores)(nil)
 // Members implements executor.Stores. The Graph is woken by changes of its own objects only.
 func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
 	interest := watch.Interest{Index: watch.IndexInstanceID, Value: string(s.pass.state.uid)}
-	return s.pass.Caches.EnsureFor(memberSource(gvr), ownerName(s.pass.state.uid), interest, s.pass.wake())
+	return s.pass.Caches.EnsureFor(follow.Members(gvr), ownerName(s.pass.state.uid), interest, s.pass.wake())
 }
 
 // External implements executor.Stores. The Graph is woken by every change of what it reads. What its account may not watch is read once, as that account.
@@ -144,41 +144,11 @@ func (p *pass) wake() func(watch.Event) {
 
 // wakeWhen puts the Graph into the queue when a cache has been read.
 func (p *pass) wakeWhen(done <-chan struct{}) {
-	queue, k, stopped := p.queue, p.key, p.stopped
-	go func() {
-		select {
-		case <-done:
-			queue.Add(k)
-		case <-stopped:
-		}
-	}()
+	queue, k := p.queue, p.key
+	follow.When(done, p.stopped, func() { queue.Add(k) })
 }
 
 // watchContested has the Graph woken when an object that belongs to somebody else changes or goes.
 func (p *pass) watchContested(contested []executor.Key) {
-	now := map[executor.Key]bool{}
-	for _, object := range contested {
-		now[object] = true
-		p.state.contested[object] = true
-		name := object.Name
-		if object.Namespace != "" {
-			name = object.Namespace + "/" + name
-		}
-		p.Caches.EnsureFor(memberSource(object.GVR), contestOwner(p.state.uid, object), watch.Interest{Index: watch.IndexName, Value: name}, p.wake())
-	}
-	for object := range p.state.contested {
-		if !now[object] {
-			p.Caches.ReleaseOwner(contestOwner(p.state.uid, object))
-			delete(p.state.contested, object)
-		}
-	}
-}
-
-func contestOwner(uid executor.UID, object executor.Key) string {
-	return ownerName(uid) + "/contest/" + object.GVR.String() + "/" + object.Namespace + "/" + object.Name
-}
-
-// memberSource is the watch of all objects of a kind that kro owns.
-func memberSource(gvr kschema.GroupVersionResource) watch.Source {
-	return watch.Source{GVR: gvr, Selector: v1alpha1.OwnedLabel + "=true"}
+	p.state.contested.Follow(p.Caches, ownerName(p.state.uid), contested, p.wake())
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/watch"
 )
@@ -30,8 +31,8 @@ type Recorder interface {
 // Deps are what the controller works with.
 type Deps struct {
 	Client dynamic.Interface
-	// Caches hold what is known of the cluster: Fleet(…) of an informer fleet.
-	Caches Caches
+	// Caches hold what is known of the cluster: follow.Fleet(…) of an informer fleet.
+	Caches follow.Caches
 	Kinds  Mapper
 	// Events gives the recorder of events for a component, which they name as their source. It is asked for one a kind when Options.Events is set.
 	Events func(component string) Recorder
@@ -39,29 +40,6 @@ type Deps struct {
 	Log     logr.Logger
 	Clock   clock.WithTicker
 	Options Options
-}
-
-// Caches hold what is known of the cluster. See watch.Fleet, whose contract this is.
-type Caches interface {
-	Ensure(src watch.Source, owner string, on func(watch.Event)) executor.Store
-	EnsureFor(src watch.Source, owner string, only watch.Interest, on func(watch.Event)) executor.Store
-	Release(src watch.Source, owner string)
-	ReleaseOwner(owner string)
-}
-
-// Fleet makes an informer fleet the Caches of a controller.
-func Fleet(f *watch.Fleet) Caches { return fleet{f} }
-
-type fleet struct{ *watch.Fleet }
-
-// Ensure implements Caches.
-func (f fleet) Ensure(src watch.Source, owner string, on func(watch.Event)) executor.Store {
-	return f.Fleet.Ensure(src, owner, on)
-}
-
-// EnsureFor implements Caches.
-func (f fleet) EnsureFor(src watch.Source, owner string, only watch.Interest, on func(watch.Event)) executor.Store {
-	return f.Fleet.EnsureFor(src, owner, only, on)
 }
 
 // Options tune the controller. Zero values mean the defaults that are named.
@@ -128,7 +106,7 @@ type state struct {
 	failures int
 	// externals are what its references read, contested the objects of others that it wants.
 	externals map[watch.Source]bool
-	contested map[executor.Key]bool
+	contested follow.Contested
 	held      holdings
 	brake     executor.Brake
 	// accounted says that a deletion has made sure that the caches show all children.
@@ -199,7 +177,7 @@ func (c *Controller) stateOf(k key, instance *unstructured.Unstructured) *state 
 	}
 	fresh := &state{
 		parent: k.GVR, uid: instance.GetUID(),
-		externals: map[watch.Source]bool{}, contested: map[executor.Key]bool{},
+		externals: map[watch.Source]bool{},
 	}
 	c.states[k] = fresh
 	c.mu.Unlock()
@@ -223,6 +201,7 @@ func (c *Controller) forget(k key) {
 func (c *Controller) release(s *state) {
 	c.executor.Memory.Forget(string(s.uid))
 	c.Caches.ReleaseOwner(ownerName(s.uid))
+	s.contested.Release(c.Caches, ownerName(s.uid))
 	s.held.close(s.parent)
 }
 

@@ -10,8 +10,8 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/graph"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/metrics"
 	"kro.run/kro/internal/watch"
@@ -81,7 +81,7 @@ func (c *Controller) Serve(ctx context.Context, d Definition) error {
 	c.mu.Unlock()
 
 	for _, member := range memberResources(d.Program) {
-		c.Caches.EnsureFor(memberSource(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
+		c.Caches.EnsureFor(follow.Members(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
 	}
 	if d.Program != nil {
 		if err := c.await(ctx, k.store); err != nil {
@@ -135,7 +135,7 @@ func (c *Controller) settle(gvr kschema.GroupVersionResource, d Definition) {
 		return
 	}
 	for _, member := range memberResources(d.Program) {
-		store := c.Caches.EnsureFor(memberSource(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
+		store := c.Caches.EnsureFor(follow.Members(member), definitionOwner(d.Name), nobody, func(watch.Event) {})
 		select {
 		case <-store.Done():
 		case <-deadline:
@@ -223,11 +223,6 @@ var nobody = watch.Interest{Index: watch.IndexInstanceID, Value: "\x00"}
 // instanceSource is the watch of the instances of a kind.
 func instanceSource(gvr kschema.GroupVersionResource) watch.Source {
 	return watch.Source{GVR: gvr, Anew: true}
-}
-
-// memberSource is the watch of all objects of a kind that kro owns.
-func memberSource(gvr kschema.GroupVersionResource) watch.Source {
-	return watch.Source{GVR: gvr, Selector: v1alpha1.OwnedLabel + "=true"}
 }
 
 // memberResources are the resources of the objects that a program creates, each once.

@@ -157,6 +157,22 @@ func TestContestedObjectIsTakenOverWhenItIsFree(t *testing.T) {
 	}
 }
 
+// An instance that waited for an object of another, and is deleted meanwhile, is not woken for it any more.
+func TestDeletedInstanceFollowsNoObjectsOfOthers(t *testing.T) {
+	s := newSim(t, simProgram(t, simThings(thingA, itemB)))
+	key := executor.Key{GVR: simulation.Things, Namespace: "ns", Name: "one-a"}
+	foreign := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "sim.example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "one-a", "namespace": "ns"}}}
+	foreign.SetLabels(map[string]string{v1alpha1.OwnedLabel: "true", v1alpha1.PartOfLabel: "applyset-of-another-v1"})
+	s.Server.Create(key, foreign)
+	s.World.Create(simulation.Input{V: "1"})
+	s.Caches.CatchUp()
+	s.World.Work()
+	s.Server.Delete(simOwner)
+	s.Settle()
+	s.Server.Delete(key)
+	s.ExpectGone()
+}
+
 // An instance that was restored from a backup has another UID. The children of its former self are its members all the
 // same, and what becomes of them wakes it.
 func TestFormerChildrenOfARestoredInstanceAreWaitedFor(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"kro.run/kro/api/v1alpha1"
 	"kro.run/kro/graph"
 	"kro.run/kro/internal/apply"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/simulation"
 )
@@ -78,7 +79,7 @@ func (s *sim) serve(program *graph.Program) {
 	k := &kind{definition: s.definition, gvk: program.Instance.GVK, namespaced: true, source: source, settled: true,
 		store: s.Caches.Ensure(source, definitionOwner("sim"), s.controller.instanceChanged)}
 	for _, member := range memberResources(program) {
-		s.Caches.EnsureFor(memberSource(member), definitionOwner("sim"), nobody, nil)
+		s.Caches.EnsureFor(follow.Members(member), definitionOwner("sim"), nobody, nil)
 	}
 	s.controller.kinds[simsGVR] = k
 	s.controller.wakeAll(simsGVR, k)

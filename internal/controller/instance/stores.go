@@ -4,6 +4,7 @@ import (
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kro.run/kro/graph"
+	"kro.run/kro/internal/controller/follow"
 	"kro.run/kro/internal/executor"
 	"kro.run/kro/internal/watch"
 )
@@ -19,7 +20,7 @@ var _ executor.Stores = (*stores)(nil)
 // Members implements executor.Stores. The instance is woken by changes of the members of its ApplySet only. They are known by the set, not
 // by the UID of the instance: one restored from a backup has children of its former self to wait for.
 func (s *stores) Members(gvr kschema.GroupVersionResource) executor.Store {
-	source := memberSource(gvr)
+	source := follow.Members(gvr)
 	interest := watch.Interest{Index: watch.IndexPartOf, Value: s.pass.owner().SetID}
 	s.pass.state.held.add(s.pass.key.GVR, source)
 	return s.pass.Caches.EnsureFor(source, ownerName(s.pass.state.uid), interest, s.pass.wake())
@@ -73,36 +74,11 @@ func (p *pass) awaitCaches(program *graph.Program) (bool, error) {
 
 // wakeWhen puts the instance into the queue when a cache has been read.
 func (p *pass) wakeWhen(done <-chan struct{}) {
-	queue, k, stopped := p.queue, p.key, p.stopped
-	go func() {
-		select {
-		case <-done:
-			queue.Add(k)
-		case <-stopped:
-		}
-	}()
+	queue, k := p.queue, p.key
+	follow.When(done, p.stopped, func() { queue.Add(k) })
 }
 
 // watchContested has the instance woken when an object that belongs to somebody else changes or goes.
 func (p *pass) watchContested(contested []executor.Key) {
-	now := map[executor.Key]bool{}
-	for _, object := range contested {
-		now[object] = true
-		p.state.contested[object] = true
-		name := object.Name
-		if object.Namespace != "" {
-			name = object.Namespace + "/" + name
-		}
-		p.Caches.EnsureFor(memberSource(object.GVR), p.contestOwner(object), watch.Interest{Index: watch.IndexName, Value: name}, p.wake())
-	}
-	for object := range p.state.contested {
-		if !now[object] {
-			p.Caches.Release(memberSource(object.GVR), p.contestOwner(object))
-			delete(p.state.contested, object)
-		}
-	}
-}
-
-func (p *pass) contestOwner(object executor.Key) string {
-	return ownerName(p.state.uid) + "/contest/" + object.Namespace + "/" + object.Name
+	p.state.contested.Follow(p.Caches, ownerName(p.state.uid), contested, p.wake())
 }
