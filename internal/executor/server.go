@@ -84,11 +84,12 @@ func withUID(object *unstructured.Unstructured, uid UID) *unstructured.Unstructu
 	return &unstructured.Unstructured{Object: content}
 }
 
-// Replaced tells that the server refused a request because the object of the UID in it is gone (a Conflict that only its text tells from others), or
-// because another one stands in its place (UIDs are immutable, so this is an Invalid).
+// Replaced tells that the server refused a request because the object of the UID in it is gone, or because another one stands in its place. For an apply and
+// a deletion that is a Conflict, which only its text tells from others (an admission webhook may answer with a Conflict too); for a patch it is an Invalid,
+// because UIDs are immutable.
 func Replaced(err error) bool {
 	if apierrors.IsConflict(err) {
-		return strings.Contains(err.Error(), "uid mismatch")
+		return strings.Contains(err.Error(), "uid mismatch") || strings.Contains(err.Error(), "UID in precondition")
 	}
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -119,7 +120,7 @@ func (l Live) Delete(ctx context.Context, gvr kschema.GroupVersionResource, obje
 		Preconditions:     &metav1.Preconditions{UID: &uid},
 		PropagationPolicy: &background,
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || Replaced(err) {
 		return nil
 	}
 	return err

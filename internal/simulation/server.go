@@ -215,8 +215,11 @@ func (s *Server) delete(key executor.Key, uid types.UID, version string) error {
 		return apierrors.NewNotFound(key.GVR.GroupResource(), key.Name)
 	}
 	live := o.typed()
-	if uid != "" && live.GetUID() != uid || version != "" && live.GetResourceVersion() != version {
-		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("precondition"))
+	if uid != "" && live.GetUID() != uid {
+		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, live.GetUID()))
+	}
+	if version != "" && live.GetResourceVersion() != version {
+		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("Precondition failed: ResourceVersion in precondition"))
 	}
 	s.Writes++
 	if len(live.GetFinalizers()) > 0 {

@@ -252,3 +252,28 @@ func TestDeferredFieldDoesNotFlap(t *testing.T) {
 		})
 	}
 }
+
+// A deletion that the server refuses with a conflict, as an admission webhook may, is tried again. Only an object of another UID is taken for replaced.
+func TestDeletionRefusedWithAConflictIsTriedAgain(t *testing.T) {
+	s := newSim(t, simProgram(t, simThings(thingA)))
+	s.World.Create(simulation.Input{V: "1"})
+	s.Settle()
+	refusals := 2
+	s.Server.Fault = func(op string, _ *unstructured.Unstructured) simulation.Fault {
+		if op == "delete" && refusals > 0 {
+			refusals--
+			return simulation.Conflict
+		}
+		return simulation.NoFault
+	}
+	s.Server.Delete(simOwner)
+	s.Caches.CatchUp()
+	s.World.Work()
+	if refusals != 1 {
+		t.Fatalf("%d refusals are left, want 1", refusals)
+	}
+	if text := s.Summary(); !strings.Contains(text, "injected") {
+		t.Errorf("the status does not tell of the refusal:\n%s", text)
+	}
+	s.ExpectGone()
+}
