@@ -84,12 +84,16 @@ func withUID(object *unstructured.Unstructured, uid UID) *unstructured.Unstructu
 	return &unstructured.Unstructured{Object: content}
 }
 
+// replacedTexts are the words of an apply, of a deletion, and of a deletion that came while the object was being replaced.
+var replacedTexts = []string{"uid mismatch", "the UID in the precondition", "Precondition failed: UID in precondition"}
+
 // Replaced tells that the server refused a request because the object of the UID in it is gone, or because another one stands in its place. For an apply and
 // a deletion that is a Conflict, which only its text tells from others (an admission webhook may answer with a Conflict too); for a patch it is an Invalid,
 // because UIDs are immutable.
 func Replaced(err error) bool {
 	if apierrors.IsConflict(err) {
-		return strings.Contains(err.Error(), "uid mismatch") || strings.Contains(err.Error(), "UID in precondition")
+		text := err.Error()
+		return slices.ContainsFunc(replacedTexts, func(part string) bool { return strings.Contains(text, part) })
 	}
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) || status.Status().Details == nil {

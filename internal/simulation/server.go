@@ -216,7 +216,7 @@ func (s *Server) delete(key executor.Key, uid types.UID, version string) error {
 	}
 	live := o.typed()
 	if uid != "" && live.GetUID() != uid {
-		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s", uid, live.GetUID()))
+		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s)", uid, live.GetUID()))
 	}
 	if version != "" && live.GetResourceVersion() != version {
 		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("Precondition failed: ResourceVersion in precondition"))
