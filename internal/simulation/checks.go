@@ -22,7 +22,7 @@ func (w *World) check(r Request) {
 	case "apply":
 		w.checkApply(r)
 	case "delete":
-		if r.Live == nil || r.Live.GetUID() != r.Object.GetUID() {
+		if r.meetsAnother() {
 			return
 		}
 		if stays(r.Live) {
@@ -30,7 +30,7 @@ func (w *World) check(r Request) {
 		}
 		w.checkRemoval(r)
 	case "merge":
-		if r.Live == nil {
+		if r.meetsAnother() {
 			return
 		}
 		if !stays(r.Live) && isMarked(r.Live) {
@@ -40,6 +40,9 @@ func (w *World) check(r Request) {
 		w.checkRemoval(r)
 	}
 }
+
+// meetsAnother tells that there is no object of the UID in the request, so that the server refuses it.
+func (r Request) meetsAnother() bool { return r.Live == nil || r.Live.GetUID() != r.Object.GetUID() }
 
 func (w *World) checkApply(r Request) {
 	if why := w.Door.Covers(r); why != "" {

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,6 +62,11 @@ func (r requests) Patch(_ context.Context, name string, kind types.PatchType, da
 	request.Manager, request.Subresource = o.FieldManager, strings.Join(sub, "/")
 	if kind == types.MergePatchType {
 		request.Op = "merge"
+		var patch metav1.PartialObjectMetadata
+		if err := json.Unmarshal(data, &patch); err != nil {
+			return nil, err
+		}
+		request.Object.SetUID(patch.UID)
 		return r.server.around(request, func() (*unstructured.Unstructured, error) { return r.server.mergePatch(request.Key, data) })
 	}
 	return r.server.around(request, func() (*unstructured.Unstructured, error) { return r.server.jsonPatch(request.Key, data) })
