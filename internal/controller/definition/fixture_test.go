@@ -33,6 +33,8 @@ var errUnreachable = errors.New("unreachable")
 
 // world is a cluster around one controller. Specs whose first resource is called "bad" do not compile.
 type world struct {
+	// refuse is what the next patch is answered with.
+	refuse     error
 	t          *testing.T
 	missing    map[string]kschema.GroupVersionKind // kinds that bad resources lack
 	clock      *testclock.FakePassiveClock
@@ -88,6 +90,10 @@ func newWorld(t *testing.T) *world {
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
 				note("patch", o)
+				if err := w.refuse; err != nil {
+					w.refuse = nil
+					return err
+				}
 				return c.Patch(ctx, o, p, opts...)
 			},
 			SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {

@@ -153,7 +153,7 @@ func (c *Controller) refused(ctx context.Context, p *pass, name string, err erro
 	p.False(kindReady, reasonFailed, conditions.Short(err.Error()))
 	p.chosen, p.newest = p.memory.served, false
 	if apierrors.IsInvalid(err) {
-		p.failure = err
+		p.failure = errors.Join(p.failure, err)
 	}
 	if !isRefusal(err) {
 		p.unserved = true

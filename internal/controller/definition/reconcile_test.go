@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kro.run/kro/api/v1alpha1"
@@ -526,6 +527,30 @@ func TestRecreatedDefinitionTakesItsRevisionOver(t *testing.T) {
 		t.Error("the definition is not another one")
 	}
 }
+
+// A revision that could not be taken over is not forgotten: a conflict may be the answer of an admission webhook, of which no event tells.
+func TestTakingARevisionOverIsTriedAgainAfterAConflict(t *testing.T) {
+	w := newWorld(t)
+	w.apply(definition("shop", "one"))
+	w.settle("shop")
+	rgd := w.get("shop")
+	rgd.UID = "another"
+	if err := w.client.Update(context.Background(), rgd); err != nil {
+		t.Fatal(err)
+	}
+	w.refuse = apierrors.NewConflict(schema.GroupResource{Resource: "graphrevisions"}, "shop", errors.New("refused"))
+	if _, _, err := w.reconcile("shop"); err == nil {
+		t.Error("the pass is not tried again")
+	}
+	equal(t, "state", "Active", string(w.get("shop").Status.State))
+	w.settle("shop")
+	list, err := revisionsOf(context.Background(), w.client, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "owner", types.UID("another"), list[0].OwnerReferences[0].UID)
+}
+
 func mustHash(t *testing.T, rgd *v1alpha1.ResourceGraphDefinition) string {
 	t.Helper()
 	hash, err := revision.Hash(&rgd.Spec)

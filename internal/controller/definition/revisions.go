@@ -2,6 +2,7 @@ package definition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,8 +28,12 @@ func (c *Controller) gather(ctx context.Context, p *pass) error {
 	p.lineage = newLineage(c.notes.withIssued(p.rgd.Name, cached))
 	for i, r := range p.lineage.live {
 		adopted, err := c.adopt(ctx, p.rgd, r)
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			continue // it has gone or changed: its event brings another pass
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if apierrors.IsConflict(err) { // it has changed, which its event tells too; but admission may answer so as well
+			p.failure = errors.Join(p.failure, err)
+			continue
 		}
 		if err != nil {
 			return err
