@@ -80,6 +80,27 @@ func compare(w world) findings {
 func instanceFaults(a app) []string {
 	var found []string
 	wrong := func(format string, args ...any) {
+		found = append(found, a.kind()+" "+a.Metadata.Name+": "+fmt.Sprintf(format, args...))
+	}
+	held := finalizer
+	if a.graph {
+		held = graphFinalizer
+	} else {
+		found = append(found, statusFaults(a)...)
+	}
+	if !slices.Contains(a.Metadata.Finalizers, held) {
+		wrong("it has no finalizer")
+	}
+	if observed := readyGeneration(a); observed != a.Metadata.Generation {
+		wrong("Ready speaks of generation %d, not of %d", observed, a.Metadata.Generation)
+	}
+	return found
+}
+
+// statusFaults are what is wrong with the status that the definition computes. Graphs have none.
+func statusFaults(a app) []string {
+	var found []string
+	wrong := func(format string, args ...any) {
 		found = append(found, appKind+" "+a.Metadata.Name+": "+fmt.Sprintf(format, args...))
 	}
 	if state := a.Status["state"]; state != "ACTIVE" {
@@ -90,12 +111,6 @@ func instanceFaults(a app) []string {
 	}
 	if parts := a.Status["parts"]; parts != float64(len(a.Spec.Entries)) {
 		wrong("status.parts is %v, want %d", parts, len(a.Spec.Entries))
-	}
-	if !slices.Contains(a.Metadata.Finalizers, finalizer) {
-		wrong("it has no finalizer")
-	}
-	if observed := readyGeneration(a); observed != a.Metadata.Generation {
-		wrong("Ready speaks of generation %d, not of %d", observed, a.Metadata.Generation)
 	}
 	return found
 }

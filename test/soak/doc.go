@@ -1,5 +1,5 @@
-// Command soak shows that nothing that goes wrong leaves a trace: it runs instances of a graph for a while on a real API
-// server, breaks things all the time, stops, waits, and compares what is there with what an undisturbed controller would
+// Command soak shows that nothing that goes wrong leaves a trace: it runs instances of a graph, and every tenth as a Graph
+// of the same nodes, for a while on a real API server, breaks things all the time, stops, waits, and compares what is there with what an undisturbed controller would
 // have made.
 //
 //	go run ./test/soak -binary bin/kro -n 1000 -duration 1h

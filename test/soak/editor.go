@@ -7,8 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"kro.run/kro/test/bench/client"
 )
 
 // editors is how many of them work at once.
@@ -169,10 +167,8 @@ func firstSpec(slot int) appSpec {
 	return appSpec{Value: "first", Replicas: 1, Extra: slot%2 == 0, Entries: []string{"a", "b"}[:slot%3]}
 }
 
-func appPath(slot int) string { return client.Path(apps, namespace, appName(slot)) }
-
 func (e *editor) createInstance(ctx context.Context, slot int) error {
-	_, err := e.soak.driver.Create(ctx, client.Path(apps, namespace), appObject(slot, e.spec()))
+	err := e.soak.createInstance(ctx, slot, e.random.IntN(1000), e.spec())
 	if err == nil {
 		delete(e.absent, slot)
 	}
@@ -181,17 +177,17 @@ func (e *editor) createInstance(ctx context.Context, slot int) error {
 
 func (e *editor) deleteInstance(ctx context.Context, slot int) error {
 	e.absent[slot] = true // if it is still there in the end, that is as good
-	return e.soak.driver.Delete(ctx, appPath(slot))
+	return e.soak.driver.Delete(ctx, instancePath(slot))
 }
 
 func (e *editor) editSpec(ctx context.Context, slot int) error {
-	return e.soak.driver.Merge(ctx, appPath(slot), map[string]any{"spec": e.spec()})
+	return e.soak.editInstance(ctx, slot, e.random.IntN(1000), e.spec())
 }
 
 func (e *editor) suspend(ctx context.Context, slot int) error {
 	mark := func(value any) map[string]any {
 		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kro.run/reconcile": value}}}
 	}
-	e.later(slot, func(ctx context.Context) error { return e.soak.driver.Merge(ctx, appPath(slot), mark(nil)) })
-	return e.soak.driver.Merge(ctx, appPath(slot), mark("suspended"))
+	e.later(slot, func(ctx context.Context) error { return e.soak.driver.Merge(ctx, instancePath(slot), mark(nil)) })
+	return e.soak.driver.Merge(ctx, instancePath(slot), mark("suspended"))
 }

@@ -14,6 +14,10 @@ type app struct {
 	} `json:"metadata"`
 	Spec   appSpec        `json:"spec"`
 	Status map[string]any `json:"status"`
+
+	// graph tells that it is a Graph, and revision which of the definition's its nodes are.
+	graph    bool
+	revision int
 }
 
 // object is an object of an instance, as JSON has it.
@@ -47,6 +51,7 @@ type inputs struct {
 // that kro promises.
 func expected(a app, in inputs) []object {
 	name := a.Metadata.Name
+	in = in.of(a)
 	data := map[string]any{"value": a.Spec.Value, "setting": in.setting, "revision": strconv.Itoa(in.revision)}
 	if odd(in.revision) {
 		data["odd"] = "true"
@@ -97,7 +102,7 @@ func child(a app, node, kind, name string) object {
 			instanceLabel:                  a.Metadata.UID,
 			"kro.run/instance-name":        a.Metadata.Name,
 			"kro.run/instance-namespace":   namespace,
-			"kro.run/instance-kind":        appKind,
+			"kro.run/instance-kind":        a.kind(),
 			"kro.run/node-id":              node,
 		},
 	}}

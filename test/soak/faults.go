@@ -60,7 +60,8 @@ func (s *soak) refuse(ctx context.Context, random *rand.Rand) error {
 				"apiGroups": []any{""}, "apiVersions": []any{"v1"}, "resources": []any{"configmaps"}, "operations": []any{"CREATE", "UPDATE", "DELETE"},
 			}}},
 			"validations": []any{map[string]any{
-				"expression": "request.userInfo.username != '" + userController + "'", "message": "the soak refuses writes for a while",
+				"expression": "request.userInfo.username != '" + userController + "' && !request.userInfo.username.startsWith('system:serviceaccount:" + namespace + ":')",
+				"message":    "the soak refuses writes for a while",
 			}},
 		},
 	}

@@ -119,6 +119,9 @@ func (s *soak) world(ctx context.Context) (world, error) {
 		return w, fmt.Errorf("read the instances: %w", err)
 	}
 	w.apps = instances.Items
+	if err := s.readGraphs(ctx, &w); err != nil {
+		return w, err
+	}
 	for kind, resource := range children {
 		var list struct {
 			Items []object `json:"items"`

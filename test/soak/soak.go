@@ -120,6 +120,9 @@ func (s *soak) populate(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := s.grant(ctx); err != nil {
+		return err
+	}
 	if err := s.writeSetting(ctx, "0"); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (s *soak) populate(ctx context.Context) error {
 	}
 	err := client.Each(ctx, s.options.n, 8, func(ctx context.Context, slot int) error {
 		return insist(ctx, func() error {
-			_, err := s.driver.Create(ctx, client.Path(apps, namespace), appObject(slot, firstSpec(slot)))
+			err := s.createInstance(ctx, slot, slot%2, firstSpec(slot))
 			if apierrors.IsAlreadyExists(err) {
 				return nil // the answer to the first request was lost
 			}
@@ -171,7 +174,7 @@ func (s *soak) install(ctx context.Context) error {
 			return fmt.Errorf("install CRD %s: %w", name, err)
 		}
 	}
-	return s.driver.Serves(ctx, client.Path(definitions, ""))
+	return errors.Join(s.driver.Serves(ctx, client.Path(definitions, "")), s.driver.Serves(ctx, client.Path(graphs, "")))
 }
 
 func (s *soak) writeDefinition(ctx context.Context, revision int) error {

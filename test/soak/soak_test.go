@@ -44,6 +44,38 @@ func TestTheDefinitionsCompileAndSayTheirRevision(t *testing.T) {
 	}
 }
 
+func TestGraphsCompileAndSayWhatTheyAreMadeFrom(t *testing.T) {
+	spec := appSpec{Value: "v", Replicas: 2, Extra: true, Entries: []string{"a", "c"}}
+	for _, revision := range []int{0, 1} {
+		text, err := yaml.Marshal(graphObject(9, revision, spec))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g v1alpha1.Graph
+		if err := yaml.UnmarshalStrict(text, &g); err != nil {
+			t.Fatal(err)
+		}
+		program, faults := graph.Compile(graph.FromGraph(g.Name, namespace, &g.Spec), graph.Env{Kinds: schema.Embedded()})
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		if want := 7 + revision; len(program.Nodes) != want {
+			t.Errorf("it has %d nodes, want %d", len(program.Nodes), want)
+		}
+		var stored graphItem
+		if err := yaml.Unmarshal(text, &stored); err != nil {
+			t.Fatal(err)
+		}
+		a, err := stored.instance()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !a.graph || a.revision != revision || a.Metadata.Name != appName(9) || !cmp.Equal(a.Spec, spec) {
+			t.Errorf("it is read as %+v", a)
+		}
+	}
+}
+
 func TestMemoryIsFlat(t *testing.T) {
 	const mib = 1 << 20
 	cases := map[string]struct {
