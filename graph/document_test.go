@@ -68,6 +68,14 @@ func TestDidYouMean(t *testing.T) {
 	}
 }
 
+func TestFieldThatYAMLReadAsABooleanIsHintedAt(t *testing.T) {
+	for name, want := range map[string]string{"n": "YAML reads the key n as false; put it in quotes where the field is declared", "y": "its fields are a, false"} {
+		if got := fieldHint(name, []string{"a", "false"}); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestUnknownFieldsAreHintedAt(t *testing.T) {
 	for expression, want := range map[string]string{
 		"schema.spec.nmu":                  "did you mean num?",

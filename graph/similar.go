@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,8 +32,14 @@ func didYouMean(name string, candidates []string) string {
 // fewFields is how many fields a hint lists.
 const fewFields = 12
 
+// yamlBooleans are the words that YAML 1.1, which Kubernetes reads, takes for booleans. In a key nobody means one.
+var yamlBooleans = map[string]string{"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
+
 // fieldHint names the field that was probably meant, or else those that there are, if they are few.
 func fieldHint(name string, known []string) string {
+	if read := yamlBooleans[strings.ToLower(name)]; read != "" && slices.Contains(known, read) {
+		return fmt.Sprintf("YAML reads the key %s as %s; put it in quotes where the field is declared", name, read)
+	}
 	if hint := didYouMean(name, known); hint != "" {
 		return hint
 	}
