@@ -170,7 +170,7 @@ func TestPass(t *testing.T) {
 		},
 		"a reference to nothing makes dependents wait": {
 			resources: "- {id: r, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {name: out}}}\n" + configMap("b", "", `{v: "${r.data.v}"}`),
-			rounds:    []string{""}, phases: "r:waiting b:waiting", state: StateInProgress, message: `waiting for external reference "r": not found`,
+			rounds:    []string{""}, phases: "r:waiting b:waiting", state: StateInProgress, message: `waiting for external reference "r": not found (ConfigMap ns/out)`,
 		},
 		"a refused item is told, its siblings go on, and nothing is pruned": {
 			resources: "- {id: a, forEach: [{it: \"${schema.spec.names}\"}], template: {apiVersion: v1, kind: ConfigMap, metadata: {name: \"x-${it}\"}}}\n",

@@ -49,7 +49,7 @@ func (p *Pass) Absent(ctx context.Context, node *graph.Node, item int) {
 func (p *Pass) Found(ctx context.Context, node *graph.Node, objects []map[string]any) {
 	n := &p.nodes[node.Index]
 	if node.Kind == graph.Reference && len(objects) == 0 {
-		p.unfound(node.Index, fmt.Sprintf("waiting for external reference %q: not found", node.ID))
+		p.unfound(node.Index, fmt.Sprintf("waiting for external reference %q: not found (%s %s)", node.ID, n.target.GVK.Kind, n.target.path()))
 		return
 	}
 	n.observed = objects
@@ -67,12 +67,8 @@ func (p *Pass) Unsettled(node *graph.Node, why string) {
 
 // Unreadable answers a task with a Target that the server refused to read.
 func (p *Pass) Unreadable(node *graph.Node, err error) {
-	n := &p.nodes[node.Index]
-	where := n.target.Name
-	if n.target.Namespace != "" {
-		where = n.target.Namespace + "/" + where
-	}
-	p.fail(node.Index, fmt.Errorf("external ref get %s %s: %w", node.GVK, where, err))
+	target := p.nodes[node.Index].target
+	p.fail(node.Index, fmt.Errorf("external ref get %s %s: %w", target.GVK, target.path(), err))
 }
 
 func (p *Pass) unfound(index int, why string) {

@@ -14,6 +14,7 @@ import (
 
 // Target says which existing objects a reference reads.
 type Target struct {
+	GVK      kschema.GroupVersionKind
 	Resource kschema.GroupVersionResource
 	// Namespace is empty for cluster-scoped kinds, and for a selection over all namespaces.
 	Namespace string
@@ -21,6 +22,14 @@ type Target struct {
 	Name string
 	// Selector is the text of a label selector, for a Selection; empty selects everything.
 	Selector string
+}
+
+// path is namespace/name, or the name.
+func (t *Target) path() string {
+	if t.Namespace == "" {
+		return t.Name
+	}
+	return t.Namespace + "/" + t.Name
 }
 
 func (p *Pass) resolveTarget(ctx context.Context, n *node) (*Target, error) {
@@ -40,7 +49,7 @@ func (p *Pass) resolveTarget(ctx context.Context, n *node) (*Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Target{Resource: kind.resource, Namespace: namespace, Selector: selector}, nil
+		return &Target{GVK: kind.gvk, Resource: kind.resource, Namespace: namespace, Selector: selector}, nil
 	}
 	name, err := text(ctx, n.def.Ref.Name, scope{p, n}, "metadata.name")
 	if err != nil {
@@ -55,7 +64,7 @@ func (p *Pass) resolveTarget(ctx context.Context, n *node) (*Target, error) {
 	if kind.namespaced && namespace == "" {
 		return nil, fmt.Errorf("node %q is namespaced and must resolve metadata.namespace when the instance is cluster-scoped", n.def.ID)
 	}
-	return &Target{Resource: kind.resource, Namespace: namespace, Name: name}, nil
+	return &Target{GVK: kind.gvk, Resource: kind.resource, Namespace: namespace, Name: name}, nil
 }
 
 // targetKind gives the kind that a reference reads.
