@@ -88,8 +88,8 @@ bench-check: build $(LOCAL) ## The same, and fail when a bound of test/bench/bou
 soak: build $(LOCAL) ## Break things at random for a while (FOR=5m, N=1000) and compare the end with what should be
 	@$(GO) run ./test/soak -binary bin/kro -n $(N) -duration $(FOR)
 
-simulate: ## Run 100,000 generated graphs through generated histories with faults (RUNS=n for another number)
-	@$(GO) test ./internal/controller/instance -run AnyCourse -rapid.checks=$(or $(RUNS),100000) -rapid.nofailfile -timeout 120m
+simulate: ## Run 100,000 generated graphs of each front door through generated histories with faults (RUNS=n for another number)
+	@$(GO) test ./internal/controller/instance ./internal/controller/graph -run AnyCourse -rapid.checks=$(or $(RUNS),100000) -rapid.nofailfile -timeout 120m
 
 fuzz: ## Fuzz scanner, SimpleSchema, schemas, paths and compiler for a minute each
 	@for target in ./cel:FuzzScan ./simpleschema:FuzzLexMarkers ./simpleschema:FuzzBuild ./schema/internal/slim:FuzzReduce ./graph:FuzzParsePath ./graph:FuzzCompile ./graph:FuzzCompileGraph; do \

@@ -113,8 +113,13 @@ func (r *run) made(w *write, existing *unstructured.Unstructured) bool {
 	if !known && r.Trusted[pathOf(w.node)] == "" {
 		return false
 	}
-	return slices.ContainsFunc(existing.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == w.manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+	return IsAppliedBy(existing, w.manager)
+}
+
+// IsAppliedBy tells that a manager has applied an object, as its managedFields have it. The caches show none.
+func IsAppliedBy(object *unstructured.Unstructured, manager string) bool {
+	return slices.ContainsFunc(object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == manager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 	})
 }
 

@@ -12,6 +12,9 @@ import (
 
 // check holds the properties that must hold at every write of a child.
 func (w *World) check(r Request) {
+	if r.Live != nil {
+		w.looked[r.Key] = true
+	}
 	if r.Key == w.Door.Owner() || r.Op == "get" || r.Op == "review" {
 		return
 	}
@@ -45,6 +48,9 @@ func (w *World) check(r Request) {
 func (r Request) meetsAnother() bool { return r.Live == nil || r.Live.GetUID() != r.Object.GetUID() }
 
 func (w *World) checkApply(r Request) {
+	if isRelease(r) {
+		return // of what a stale cache shows as contributed still, perhaps: it takes nothing away from others
+	}
 	if why := w.Door.Covers(r); why != "" {
 		w.accuse("%s %s: %s", r.Object.GetKind(), r.Key.Name, why)
 	}
@@ -65,6 +71,11 @@ func (w *World) checkApply(r Request) {
 
 func isContribution(r Request) bool { return strings.HasPrefix(r.Manager, v1alpha1.PatchManagerPrefix) }
 
+// isRelease tells that a contribution without fields gives up what was contributed before.
+func isRelease(r Request) bool {
+	return isContribution(r) && r.Object.Object["spec"] == nil && r.Object.Object["status"] == nil
+}
+
 func stays(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[v1alpha1.DeletionPolicyAnnotation] == string(v1alpha1.DeletionPolicyOrphaned)
 }
@@ -82,7 +93,7 @@ func (w *World) checkRemoval(r Request) {
 			w.accuse("%s is pruned in a pass in which a request failed", r.Key.Name)
 		}
 		for _, name := range w.missing {
-			if !w.shows(outsideKey(name)) {
+			if key := outsideKey(name); !w.shows(key) && !w.looked[key] {
 				w.accuse("%s is pruned while outside-%s is missing, which the graph needs", r.Key.Name, name)
 			}
 		}

@@ -80,7 +80,7 @@ func loseWatch(w *World, t *rapid.T) {
 func edit(w *World, t *rapid.T) { w.Update(drawInput(t, "edit")) }
 
 func redefine(w *World, t *rapid.T) {
-	w.Define(w.nodes.Mutate(t, "redefined"))
+	w.Define(w.nodes.Mutate(t, "redefined", w.Door.Frames()))
 }
 
 func outside(w *World, t *rapid.T) {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,8 +129,9 @@ func (nodes Nodes) drawDeferred(t *rapid.T, label string) {
 	}
 }
 
-// Mutate is what an author does to a definition that is in use: a node renamed, removed, made something else, or one of its switches turned.
-func (nodes Nodes) Mutate(t *rapid.T, label string) Nodes {
+// Mutate is what an author does to a definition that is in use: a node renamed, removed, made something else, or one of its switches turned; with frames, a node
+// put into an inline graph of its own, or the nodes of one taken out of it.
+func (nodes Nodes) Mutate(t *rapid.T, label string, frames bool) Nodes {
 	out := nodes.clone()
 	for range rapid.IntRange(1, 3).Draw(t, label+" mutations") {
 		if len(out) == 0 {
@@ -137,13 +139,25 @@ func (nodes Nodes) Mutate(t *rapid.T, label string) Nodes {
 		}
 		i := rapid.IntRange(0, len(out)-1).Draw(t, label+" node")
 		n := &out[i]
-		switch rapid.IntRange(0, 8).Draw(t, label+" mutation") {
+		mutation := rapid.IntRange(0, 9).Draw(t, label+" mutation")
+		if n.Form == Subgraph && mutation > 2 && mutation < 9 {
+			n = &n.Children[rapid.IntRange(0, len(n.Children)-1).Draw(t, label+" child")]
+		}
+		switch mutation {
 		case 0, 1:
 			out.rename(n.ID, "m"+n.ID[1:])
 		case 2:
 			out.rename(n.ID, "")
 			if out = slices.Delete(out, i, i+1); len(out) == 0 {
 				out = Nodes{{ID: "last", Object: "last", Form: Template, Kind: "Thing"}}
+			}
+		case 9:
+			switch {
+			case !frames:
+			case n.Form == Subgraph:
+				out = slices.Replace(out, i, i+1, n.Children...)
+			default:
+				out[i] = Node{ID: "f" + n.ID, Form: Subgraph, Children: []Node{*n}}
 			}
 		case 3:
 			n.Orphan = !n.Orphan
@@ -178,19 +192,21 @@ func (nodes Nodes) rename(from, to string) {
 			gone = append(gone, c.ID)
 		}
 	}
-	replace := func(id string) string {
+	nodes.replace(func(id string) string {
 		if slices.Contains(gone, id) {
 			return to
 		}
 		return id
-	}
+	})
+}
+
+// replace gives all nodes, and what they read, other ids. A node whose id would become empty keeps it.
+func (nodes Nodes) replace(id func(string) string) {
 	for i := range nodes {
 		n := &nodes[i]
-		if n.ID == from && to != "" {
-			n.ID = to
-		}
-		n.Include, n.Reads, n.Defers = replace(n.Include), replace(n.Reads), replace(n.Defers)
-		Nodes(n.Children).rename(from, to)
+		n.ID = cmp.Or(id(n.ID), n.ID)
+		n.Include, n.Reads, n.Defers = id(n.Include), id(n.Reads), id(n.Defers)
+		Nodes(n.Children).replace(id)
 	}
 }
 

@@ -204,6 +204,9 @@ func (w *World) ExpectGone() {
 			w.T.Fatalf("%s is left behind: %v %v\n%s", key.Name, live.GetLabels(), live.GetAnnotations(), w.Dump())
 		}
 	}
+	if left := w.Door.Left(); left != "" {
+		w.T.Fatalf("the owner has gone, and leaves %s\n%s", left, w.Dump())
+	}
 	if left := w.Caches.followedBy(ownerPrefix); len(left) > 0 {
 		w.T.Fatalf("the owner has gone, and is followed for still: %v", left)
 	}

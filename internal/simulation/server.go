@@ -185,6 +185,22 @@ func (s *Server) around(r Request, carryOut func() (*unstructured.Unstructured, 
 	return answer, err
 }
 
+// Other carries out a write of the controller to something that the simulation does not hold itself, with whatever fault is due. change tells whether it
+// changed anything.
+func (s *Server) Other(op, name string, change func() (changed bool, err error)) error {
+	named := &unstructured.Unstructured{Object: map[string]any{}}
+	named.SetName(name)
+	_, err := s.around(Request{Op: op, Key: executor.Key{Name: name}, Object: named}, func() (*unstructured.Unstructured, error) {
+		changed, err := change()
+		if changed {
+			s.Writes++
+			s.note(op + " " + name)
+		}
+		return nil, err
+	})
+	return err
+}
+
 const maxLog = 60
 
 func (s *Server) note(text string) {
@@ -200,7 +216,11 @@ func summary(live map[string]any, deleted bool) string {
 	}
 	o := &unstructured.Unstructured{Object: live}
 	ready, _, _ := unstructured.NestedBool(live, "status", "ready")
-	return fmt.Sprintf("%s@%s spec %v ready %t finalizers %v deleting %t policy %q", o.GetUID(), o.GetResourceVersion(), live["spec"], ready,
+	spec := live["spec"]
+	if o.GetKind() == v1alpha1.GraphKind {
+		spec = fmt.Sprint("of generation ", o.GetGeneration())
+	}
+	return fmt.Sprintf("%s@%s spec %v ready %t finalizers %v deleting %t policy %q", o.GetUID(), o.GetResourceVersion(), spec, ready,
 		o.GetFinalizers(), o.GetDeletionTimestamp() != nil, o.GetAnnotations()[v1alpha1.DeletionPolicyAnnotation])
 }
 

@@ -43,6 +43,8 @@ type Door interface {
 	Owns(object *unstructured.Unstructured) bool
 	// Covers says why a write must not happen yet: what is on the server does not name it. It is empty when all is well.
 	Covers(Request) string
+	// Left tells what else is there of owners that have gone; it is empty when all is well.
+	Left() string
 	// Summary is what the status says, as far as it does not depend on the course of events.
 	Summary() string
 }
@@ -74,6 +76,8 @@ type World struct {
 	// inForce are the nodes that the present reconcile is about, and missing what they need from outside and its caches did not show when it began.
 	inForce Nodes
 	missing []string
+	// looked are the objects that were there when the reconcile looked at the server, or wrote to it.
+	looked map[executor.Key]bool
 	// deleting tells that the reconcile knows of the owner's deletion.
 	deleting bool
 	blame    string
@@ -83,7 +87,7 @@ type World struct {
 func NewWorld(t Failer, door func(*World) Door, nodes Nodes) *World {
 	w := &World{
 		T: t, Server: NewServer(), Clock: clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		nodes: nodes, released: map[executor.Key]bool{},
+		nodes: nodes, released: map[executor.Key]bool{}, looked: map[executor.Key]bool{},
 	}
 	w.Server.Check = w.check
 	w.Server.onFault = w.onFault
@@ -120,7 +124,7 @@ func (w *World) Work() {
 
 // begin notes what a reconcile begins with.
 func (w *World) begin() {
-	w.failed, w.inForce, w.missing = false, w.Door.InForce(), nil
+	w.failed, w.inForce, w.missing, w.looked = false, w.Door.InForce(), nil, map[executor.Key]bool{}
 	seen := w.Door.Seen()
 	w.deleting = seen != nil && seen.GetDeletionTimestamp() != nil
 	for _, name := range w.inForce.needed() {

@@ -219,7 +219,10 @@ func (p *pass) locate(ctx context.Context, m v1alpha1.ManagedResource) (member *
 	}
 	if store.Err() == nil {
 		if object, found := store.Get(m.Namespace, m.Name); found {
-			if !p.isOwn(m, object) {
+			switch own, err := p.isOwn(ctx, gvr, m, object); {
+			case err != nil:
+				return nil, true, err
+			case !own:
 				return nil, true, nil
 			}
 			p.state.followed[object.GetUID()] = true
@@ -238,14 +241,32 @@ func (p *pass) locate(ctx context.Context, m v1alpha1.ManagedResource) (member *
 		return nil, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("looking for %s %s/%s: %w", m.Kind, m.Namespace, m.Name, err)
-	case !p.isOwn(m, live):
-		return nil, false, nil
+	}
+	if own, err := p.isOwn(ctx, gvr, m, live); err != nil || !own {
+		return nil, false, err
 	}
 	return &executor.Member{GVR: gvr, Object: live}, false, nil
 }
 
 // isOwn tells that an object is the one that an entry of the status means, and still the Graph's. An entry without UID is an intent whose outcome is not
-// known. An object whose label is gone has been released (deletionPolicy), or somebody took it away from the Graph; either way it is left alone.
-func (p *pass) isOwn(m v1alpha1.ManagedResource, object *unstructured.Unstructured) bool {
-	return p.owner().Owns(object) && (m.UID == "" || m.UID == string(object.GetUID()))
+// known. An object whose label is gone has been released (deletionPolicy), or somebody took it away from the Graph; either way it is left alone. So is one that
+// somebody made anew under the name with the labels that it had, from a backup say; but one that the Graph itself made anew, and could not write down any more,
+// is its own. Who made it, its managers tell.
+func (p *pass) isOwn(ctx context.Context, gvr kschema.GroupVersionResource, m v1alpha1.ManagedResource, object *unstructured.Unstructured) (bool, error) {
+	if !p.owner().Owns(object) {
+		return false, nil
+	}
+	if m.UID == "" || m.UID == string(object.GetUID()) {
+		return true, nil
+	}
+	live := object
+	if len(live.GetManagedFields()) == 0 { // the caches have none
+		var err error
+		if live, err = (executor.Live{Client: p.client}).Get(ctx, gvr, m.Namespace, m.Name); apierrors.IsNotFound(err) {
+			return false, nil
+		} else if err != nil {
+			return false, fmt.Errorf("looking who made %s %s/%s: %w", m.Kind, m.Namespace, m.Name, err)
+		}
+	}
+	return live.GetUID() == object.GetUID() && executor.IsAppliedBy(live, executor.TemplateManager(p.state.uid)), nil
 }

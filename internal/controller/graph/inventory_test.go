@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +51,12 @@ func configMap(name, uid, graph string) *unstructured.Unstructured {
 	return o
 }
 
+// applied is an object as the server shows it after the Graph graph-1 has applied it.
+func applied(o *unstructured.Unstructured) *unstructured.Unstructured {
+	o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: executor.TemplateManager("graph-1"), Operation: metav1.ManagedFieldsOperationApply}})
+	return o
+}
+
 func TestLocate(t *testing.T) {
 	entry := func(kind, uid string) v1alpha1.ManagedResource {
 		return v1alpha1.ManagedResource{APIVersion: "v1", Kind: kind, Namespace: "default", Name: "a", UID: uid}
@@ -68,7 +75,9 @@ func TestLocate(t *testing.T) {
 		{"it is gone", entry("ConfigMap", "1"), nil, nil, "", false, 1},
 		{"the cache has shown its end", entry("ConfigMap", "1"), nil, nil, "1", false, 0},
 		{"the cache has shown the end of another", entry("ConfigMap", "1"), nil, nil, "2", false, 1},
-		{"somebody made it anew", entry("ConfigMap", "1"), configMap("a", "2", "graph-1"), nil, "", false, 0},
+		{"somebody made it anew", entry("ConfigMap", "1"), configMap("a", "2", "graph-1"), configMap("a", "2", "graph-1"), "", false, 1},
+		{"the Graph made it anew", entry("ConfigMap", "1"), configMap("a", "2", "graph-1"), applied(configMap("a", "2", "graph-1")), "", true, 1},
+		{"what the Graph made anew is gone again", entry("ConfigMap", "1"), configMap("a", "2", "graph-1"), nil, "", false, 2},
 		{"it is another Graph's", entry("ConfigMap", "1"), configMap("a", "1", "graph-2"), nil, "", false, 0},
 		{"an intent that was carried out", entry("ConfigMap", ""), nil, ours, "", true, 1},
 		{"an intent that was not is asked for each time", entry("ConfigMap", ""), nil, nil, "", false, 2},

@@ -208,7 +208,7 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	if p.state.brake.Driver != "" {
 		next.after = executor.RewriteWindow // to see whether it has calmed down
 	}
-	next.failed = next.failed || outcome.Failed || pruneErr != nil || releaseErr != nil
+	next.failed = next.failed || outcome.Failed || p.stores.unread || pruneErr != nil || releaseErr != nil
 	return next, nil
 }
 

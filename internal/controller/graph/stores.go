@@ -23,6 +23,8 @@ type stores struct {
 	// ctx bounds the questions about rights.
 	ctx  context.Context
 	used map[watch.Source]bool
+	// unread tells that something could be neither watched nor read, for a reason that may pass. No event tells when it does.
+	unread bool
 }
 
 var _ executor.Stores = (*stores)(nil)
@@ -42,7 +44,9 @@ func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Targ
 			p.Caches.Release(source, ownerName(p.state.uid))
 			delete(p.state.externals, source)
 		}
-		return s.readOnce(gvr, target, err)
+		read := s.readOnce(gvr, target, err)
+		s.unread = s.unread || read.err != nil && !apierrors.IsForbidden(read.err)
+		return read
 	}
 	s.used[source] = true
 	known := p.state.externals[source]
@@ -66,7 +70,7 @@ func (s *stores) commit() {
 }
 
 // readOnce reads, as the account of the Graph, what that account may not watch. When it may not read it either, the error says which right is missing.
-func (s *stores) readOnce(gvr kschema.GroupVersionResource, target executor.Target, denied error) executor.Store {
+func (s *stores) readOnce(gvr kschema.GroupVersionResource, target executor.Target, denied error) moment {
 	if !apierrors.IsForbidden(denied) {
 		return moment{err: denied}
 	}

@@ -150,6 +150,9 @@ func (s *sim) Covers(r simulation.Request) string {
 	return ""
 }
 
+// Left implements simulation.Door.
+func (s *sim) Left() string { return "" }
+
 // Summary implements simulation.Door.
 func (s *sim) Summary() string {
 	o := s.Server.Live(simOwner)
