@@ -239,7 +239,7 @@ func (s *Server) delete(key executor.Key, uid types.UID, version string) error {
 		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s)", uid, live.GetUID()))
 	}
 	if version != "" && live.GetResourceVersion() != version {
-		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("Precondition failed: ResourceVersion in precondition"))
+		return apierrors.NewConflict(key.GVR.GroupResource(), key.Name, errors.New("the resourceVersion in the precondition does not match"))
 	}
 	s.Writes++
 	if len(live.GetFinalizers()) > 0 {
