@@ -204,6 +204,6 @@ func (p *pass) patch(ctx context.Context, operations []map[string]any) (again bo
 	if err != nil {
 		return false, err
 	}
-	p.object = live
+	p.goOnWith(live)
 	return true, nil
 }

@@ -172,6 +172,21 @@ func TestDeletionRefusedWithAConflictIsTriedAgain(t *testing.T) {
 	s.ExpectGone()
 }
 
+// The spec is edited between the pass's look at the Graph and its first write, which therefore fails, and succeeds with what is there by now. The pass goes on
+// with the spec that it began with; another one follows.
+func TestEditDuringTheFirstWriteIsNotLost(t *testing.T) {
+	s := newSim(t, value) // no object, whose events would bring another pass too
+	s.World.Create(simulation.Input{V: "1"})
+	s.Caches.CatchUp()
+	s.World.Update(simulation.Input{V: "2"})
+	s.Server.Fault = on("patch", 1, simulation.Conflict)
+	s.World.Work()
+	s.Settle()
+	if n := s.status().AppliedRevision; n != 2 {
+		t.Errorf("revision %d is applied, want 2:\n%s", n, s.Dump())
+	}
+}
+
 // A revision that could not be written, and one of a Graph that went while no controller was there, do not stay wrong.
 func TestRevisionsOfASimulatedGraph(t *testing.T) {
 	s := newSim(t, owned)

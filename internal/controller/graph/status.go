@@ -107,15 +107,20 @@ func (p *pass) show(now []v1alpha1.Condition) {
 	metrics.SetConditions(resource, p.key.Namespace, p.key.Name, shown)
 }
 
-// keep makes the server's answer the Graph of this pass, and of the next until the cache has caught up. What somebody else changed since the pass began stands
-// in the answer too; no event will tell of it, since our own write came after.
+// keep makes the server's answer the Graph of this pass, and of the next until the cache has caught up.
 func (p *pass) keep(answer *unstructured.Unstructured) {
 	answer.SetManagedFields(nil)
-	if foreignContent(answer) != foreignContent(p.object) {
+	p.goOnWith(answer)
+	p.store.Record(answer)
+}
+
+// goOnWith makes what the server has said the Graph of this pass. What somebody else changed since the pass began stands in it too, and needs another pass; no
+// event will tell of it when an own write comes after.
+func (p *pass) goOnWith(live *unstructured.Unstructured) {
+	if foreignContent(live) != foreignContent(p.object) {
 		p.queue.Add(p.key)
 	}
-	p.store.Record(answer)
-	p.object = answer
+	p.object = live
 }
 
 // foreignContent is the content of a Graph that others write.
