@@ -88,6 +88,9 @@ bench-check: build $(LOCAL) ## The same, and fail when a bound of test/bench/bou
 soak: build $(LOCAL) ## Break things at random for a while (FOR=5m, N=1000) and compare the end with what should be
 	@$(GO) run ./test/soak -binary bin/kro -n $(N) -duration $(FOR)
 
+faults: $(LOCAL) ## Fail each request of a few lives on a real API server in every way, and kill -9 at each (ten minutes)
+	@$(LOCAL) run --state .kro/faults --crds config/crd -- env FAULTS=all KUBECONFIG_OF_TESTS={kubeconfig} $(GO) test -count=1 -timeout=60m ./test/faults
+
 simulate: ## Run 100,000 generated graphs of each front door through generated histories with faults (RUNS=n for another number)
 	@$(GO) test ./internal/controller/instance ./internal/controller/graph -run AnyCourse -rapid.checks=$(or $(RUNS),100000) -rapid.nofailfile -timeout 120m
 

@@ -61,16 +61,15 @@ func (r *run) apply(ctx context.Context, w *write) (answer *unstructured.Unstruc
 }
 
 func (r *run) attempt(ctx context.Context, w *write) (*unstructured.Unstructured, error) {
-	options := ApplyOptions{Manager: w.manager, Force: w.force, UID: w.uid}
 	if w.uid != "" {
-		answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, options)
+		answer, err := r.applyOwn(ctx, w)
 		if !Replaced(err) {
 			return answer, err
 		}
 		// The caches are behind: what they show is gone, and what stands there now, if anything, may be another's.
 		w.force, w.uid = false, ""
-		options = ApplyOptions{Manager: w.manager}
 	}
+	options := ApplyOptions{Manager: w.manager, Force: w.force}
 	if !w.force && !r.Owner.MayAdopt() {
 		if err := r.mayTake(ctx, w); err != nil {
 			return nil, err
@@ -82,6 +81,25 @@ func (r *run) attempt(ctx context.Context, w *write) (*unstructured.Unstructured
 	}
 	if err := r.mayTake(ctx, w); err != nil {
 		return nil, err
+	}
+	options.Force = true
+	return r.server().Apply(ctx, w.key.GVR, w.desired, options)
+}
+
+// applyOwn applies an object that the caches know as kro's. One with external fields is sent without force first: the caches may not show yet that somebody has
+// just written such a field, and it is his from then on.
+func (r *run) applyOwn(ctx context.Context, w *write) (*unstructured.Unstructured, error) {
+	options := ApplyOptions{Manager: w.manager, Force: len(w.node.ExternalFields) == 0, UID: w.uid}
+	answer, err := r.server().Apply(ctx, w.key.GVR, w.desired, options)
+	if options.Force || !isManagerConflict(err) {
+		return answer, err
+	}
+	live, err := r.server().Get(ctx, w.key.GVR, w.key.Namespace, w.key.Name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("looking for who writes the external fields: %w", err)
+	}
+	if err == nil && live.GetUID() == w.uid {
+		r.cede(w, live)
 	}
 	options.Force = true
 	return r.server().Apply(ctx, w.key.GVR, w.desired, options)

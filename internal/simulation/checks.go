@@ -67,6 +67,28 @@ func (w *World) checkApply(r Request) {
 	if isOutside(r.Key) {
 		w.accuse("%s is applied as an object of its own", r.Key.Name)
 	}
+	if is, wanted := scaleOf(r.Live), scaleOf(r.Object); r.Force && is == autoscaled && wanted != 0 && wanted != is && w.isExternal(r.Key) {
+		w.accuse("the scale of %s, which an autoscaler has set, is taken back", r.Key.Name)
+	}
+}
+
+// isExternal tells that the present reconcile is about a node whose objects have a field for others, and this is one of them.
+func (w *World) isExternal(key executor.Key) bool {
+	for _, n := range w.inForce.Flat() {
+		if n.External && (n.Form == Template && key.Name == "one-"+n.Object || n.Form == Collection && strings.HasPrefix(key.Name, "one-"+n.Object+"-")) {
+			return true
+		}
+	}
+	return false
+}
+
+// scaleOf is the field for others of an object; 0 when it has none.
+func scaleOf(o *unstructured.Unstructured) int64 {
+	if o == nil {
+		return 0
+	}
+	n, _, _ := unstructured.NestedInt64(o.Object, "spec", "scale")
+	return n
 }
 
 func isContribution(r Request) bool { return strings.HasPrefix(r.Manager, v1alpha1.PatchManagerPrefix) }

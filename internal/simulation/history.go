@@ -112,13 +112,16 @@ func unready(w *World, t *rapid.T) {
 	})
 }
 
+// autoscaled is what the autoscaler sets.
+const autoscaled int64 = 7
+
 // scale is an autoscaler.
 func scale(w *World, t *rapid.T) { w.onChild(t, w.scale) }
 
 func (w *World) scale(key executor.Key) {
 	w.Server.Edit(key, "autoscaler", func(live *unstructured.Unstructured) {
 		if _, has, _ := unstructured.NestedFieldNoCopy(live.Object, "spec", "scale"); has {
-			_ = unstructured.SetNestedField(live.Object, int64(7), "spec", "scale")
+			_ = unstructured.SetNestedField(live.Object, autoscaled, "spec", "scale")
 		}
 	})
 }

@@ -154,7 +154,7 @@ func (w *World) expectExternalFieldsLeftAlone() {
 	for _, when := range []string{"at work", "after a restart"} {
 		w.Settle()
 		for _, key := range scaled {
-			if is, has, _ := unstructured.NestedInt64(w.Server.Live(key).Object, "spec", "scale"); has && is != 7 {
+			if is, has, _ := unstructured.NestedInt64(w.Server.Live(key).Object, "spec", "scale"); has && is != autoscaled {
 				w.T.Fatalf("the field of %s that belongs to another is set back %s: %d", key.Name, when, is)
 			}
 		}

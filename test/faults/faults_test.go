@@ -4,13 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kro.run/kro/test/cluster"
@@ -18,30 +22,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(cluster.Main(m)) }
 
-const definition = `
-apiVersion: kro.run/v1alpha1
-kind: ResourceGraphDefinition
-metadata: {name: lives}
-spec:
-  schema:
-    apiVersion: v1alpha1
-    kind: Life
-    group: faults.example.com
-    spec: {v: string, extra: boolean, names: "[]string"}
-    status: {seen: "${tail.data.v}", many: "${many.map(m, m.metadata.name)}"}
-  resources:
-  - {id: head, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}-head"}, data: {v: "${schema.spec.v}"}}}
-  - {id: code, template: {apiVersion: v1, kind: Secret, metadata: {name: "${schema.metadata.name}-code"}, stringData: {v: "${head.data.v}"}}}
-  - {id: outside, externalRef: {apiVersion: v1, kind: ConfigMap, metadata: {name: outside}}}
-  - {id: tail, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}-tail"}, data: {v: "${outside.data.v + head.data.v}", code: "${code.metadata.name}"}}}
-  - {id: many, forEach: [{name: "${schema.spec.names}"}], template: {apiVersion: v1, kind: ConfigMap, metadata: {name: "${schema.metadata.name}-${name}"}, data: {v: "${schema.spec.v}"}}}
-  - {id: extra, includeWhen: ["${schema.spec.extra}"], template: {apiVersion: v1, kind: Secret, metadata: {name: "${schema.metadata.name}-extra"}, stringData: {v: "${schema.spec.v}"}}}
-`
-
-var lifeGVK = kschema.GroupVersionKind{Group: "faults.example.com", Version: "v1alpha1", Kind: "Life"}
-
-// life is one run: an instance is made, edited and deleted.
+// life is one run of a story: the owner is made, edited and deleted.
 type life struct {
+	story
 	t          *testing.T
 	cluster    *cluster.Cluster
 	proxy      *proxy
@@ -60,22 +43,23 @@ func (l *life) until(what string, check func(context.Context) error) {
 	})
 }
 
-func (l *life) apply(v string, extra bool, names string) {
+func (l *life) apply(text string) {
 	l.t.Helper()
-	l.cluster.Apply(l.t, cluster.Object(l.t, fmt.Sprintf(
-		"{apiVersion: faults.example.com/v1alpha1, kind: Life, metadata: {name: one, namespace: %s}, spec: {v: %q, extra: %t, names: %s}}", l.namespace, v, extra, names)))
+	l.cluster.Apply(l.t, cluster.Object(l.t, strings.ReplaceAll(text, "NS", l.namespace)))
 }
 
-func (l *life) active(generation int64) func(context.Context) error {
+// ready tells that the owner has come to rest in a generation.
+func (l *life) ready(generation int64) func(context.Context) error {
 	return func(ctx context.Context) error {
-		o, err := l.cluster.Get(ctx, lifeGVK, l.namespace, "one")
+		o, err := l.cluster.Get(ctx, l.owner, l.namespace, "one")
 		if err != nil {
 			return err
 		}
-		state, _, _ := unstructured.NestedString(o.Object, "status", "state")
+		state, hasState, _ := unstructured.NestedString(o.Object, "status", "state")
 		observed, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range observed {
-			if m := c.(map[string]any); m["type"] == "Ready" && m["observedGeneration"] == generation && m["status"] == "True" && state == "ACTIVE" {
+			m := c.(map[string]any)
+			if m["type"] == "Ready" && m["observedGeneration"] == generation && m["status"] == "True" && (state == "ACTIVE" || !hasState) {
 				return nil
 			}
 		}
@@ -83,84 +67,223 @@ func (l *life) active(generation int64) func(context.Context) error {
 	}
 }
 
-// children is what belongs to instances in the namespace, as far as it does not depend on the run.
-func (l *life) children(ctx context.Context) (map[string]any, error) {
-	out := map[string]any{}
-	for _, kind := range []string{"ConfigMap", "Secret"} {
-		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(kschema.GroupVersionKind{Version: "v1", Kind: kind + "List"})
-		if err := l.cluster.Client.List(ctx, list, client.InNamespace(l.namespace), client.HasLabels{"kro.run/owned"}); err != nil {
-			return nil, err
-		}
-		for _, o := range list.Items {
-			labels := o.GetLabels()
-			for _, k := range []string{"kro.run/instance-id", "kro.run/instance-namespace", "applyset.kubernetes.io/part-of"} {
-				delete(labels, k)
-			}
-			out[kind+" "+o.GetName()] = map[string]any{"data": o.Object["data"], "labels": labels, "annotations": o.GetAnnotations()}
-		}
-	}
-	return out, nil
+// kinds are those of the objects in the stories.
+var kinds = []kschema.GroupVersionKind{
+	{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "Service"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, {Group: "kro.run", Version: "v1alpha1", Kind: "Graph"},
 }
 
-// run lives one life, and returns what stood at its height and how many writes it took.
-func (l *life) run(n int, f fault) (height string, writes int) {
+// objects are what stands in the namespace, and in the cluster for it: what is kro's, and what is not, as far as it does not depend on the run.
+func (l *life) objects(ctx context.Context) (owned, others map[string]any, err error) {
+	owned, others = map[string]any{}, map[string]any{}
+	for _, kind := range kinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := l.cluster.Client.List(ctx, list); err != nil {
+			return nil, nil, err
+		}
+		for _, o := range list.Items {
+			isOwned := o.GetLabels()["kro.run/owned"] == "true"
+			switch {
+			case o.GetNamespace() != l.namespace && o.GetName() != l.namespace+"-wide",
+				!isOwned && (o.GetName() == "kube-root-ca.crt" || o.GetName() == "one" && kind == l.owner):
+			case isOwned:
+				owned[kind.Kind+" "+o.GetName()] = l.steady(o)
+			default:
+				others[kind.Kind+" "+o.GetName()] = l.steady(o)
+			}
+		}
+	}
+	return owned, others, nil
+}
+
+// steady is an object without what is different in every run.
+func (l *life) steady(o unstructured.Unstructured) map[string]any {
+	labels := maps.Clone(o.GetLabels())
+	for _, k := range []string{"kro.run/instance-id", "kro.run/instance-namespace", "applyset.kubernetes.io/part-of", "pool"} {
+		delete(labels, k)
+	}
+	out := map[string]any{"labels": labels, "annotations": o.GetAnnotations(), "contributed": contributed(o)}
+	for _, part := range []string{"data", "rules"} {
+		out[part] = o.Object[part]
+	}
+	switch o.GetKind() {
+	case "Graph":
+		out["spec"], out["ready"] = o.Object["spec"], cluster.Condition(&o, "Ready", "True") == nil
+	case "Service":
+		out["status"] = o.Object["status"]
+	}
+	return out
+}
+
+// contributed are the fields that patches hold on an object.
+func contributed(o unstructured.Unstructured) []string {
+	var out []string
+	for _, e := range o.GetManagedFields() {
+		if strings.HasPrefix(e.Manager, "kro-graphengine.patch.") && e.FieldsV1 != nil {
+			out = append(out, e.Subresource+string(e.FieldsV1.GetRawBytes()))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// status is what the owner says of itself at the height, as far as it does not depend on the run.
+func (l *life) status(ctx context.Context) (map[string]any, error) {
+	o, err := l.cluster.Get(ctx, l.owner, l.namespace, "one")
+	if err != nil {
+		return nil, err
+	}
+	status, _ := o.Object["status"].(map[string]any)
+	steady := map[string]any{}
+	for name, value := range status {
+		switch name {
+		case "conditions", "lastIssuedRevision", "appliedRevision", "appliedServiceAccount", "contributions", "nodes", "graph":
+		case "managedResources":
+			var names []any
+			for _, entry := range value.([]any) {
+				m := entry.(map[string]any)
+				names = append(names, fmt.Sprint(m["nodeID"], " ", m["kind"], " ", m["name"], " ", m["uid"] != nil))
+			}
+			steady[name] = names
+		default:
+			steady[name] = value
+		}
+	}
+	return steady, nil
+}
+
+// height waits until all is as the second state of the owner wants it, and returns it.
+func (l *life) height() (height string) {
 	l.t.Helper()
-	l.namespace = l.cluster.Namespace(l.t)
-	l.cluster.Apply(l.t, cluster.Object(l.t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: outside, namespace: "+l.namespace+"}, data: {v: out}}"))
-	l.proxy.arm(n, f)
-	l.apply("1", true, "[p, q]")
-	l.until("the instance is ACTIVE", l.active(1))
-	l.apply("2", false, "[q, r]")
-	l.until("the edited instance is ACTIVE", l.active(2))
-	l.until("what is not wanted is pruned", func(ctx context.Context) error {
-		found, err := l.children(ctx)
+	l.until("what is not wanted is gone", func(ctx context.Context) error {
+		owned, others, err := l.objects(ctx)
 		if err != nil {
 			return err
 		}
-		if len(found) != 5 {
-			return fmt.Errorf("%d children, want 5: %v", len(found), found)
+		mine := maps.Clone(owned)
+		delete(mine, "ConfigMap one-leaf") // the stamped Graph's
+		if len(mine) != l.owned {
+			return fmt.Errorf("%d objects, want %d: %v", len(mine), l.owned, slices.Sorted(maps.Keys(mine)))
 		}
-		text, err := json.MarshalIndent(found, "", " ")
-		height = string(text)
+		if data := fmt.Sprint(others["ConfigMap other"].(map[string]any)["data"]); strings.Contains(data, "once") {
+			return fmt.Errorf("a contribution that is not wanted: %v", data)
+		}
+		if l.owner.Kind == "Graph" && fmt.Sprint(owned["ConfigMap one-leaf"].(map[string]any)["data"]) != "map[v:2]" {
+			return fmt.Errorf("the stamped Graph has %v", owned["ConfigMap one-leaf"])
+		}
+		status, err := l.status(ctx)
+		if err != nil {
+			return err
+		}
+		if managed, is := status["managedResources"].([]any); is && len(managed) != l.owned {
+			return fmt.Errorf("the status names %v", managed)
+		}
+		text, err := json.MarshalIndent(map[string]any{"owned": owned, "others": others, "status": status}, "", " ")
+		height = strings.ReplaceAll(string(text), l.namespace, "NS")
 		return err
 	})
-	instance := &unstructured.Unstructured{}
-	instance.SetGroupVersionKind(lifeGVK)
-	instance.SetNamespace(l.namespace)
-	instance.SetName("one")
-	if err := l.cluster.Client.Delete(l.t.Context(), instance, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
-		l.t.Fatal(err)
-	}
-	l.until("the instance is gone", func(ctx context.Context) error { return l.cluster.Gone(ctx, lifeGVK, l.namespace, "one") })
-	l.until("nothing is left behind", func(ctx context.Context) error {
-		found, err := l.children(ctx)
-		if err == nil && len(found) > 0 {
-			err = fmt.Errorf("left behind: %v", found)
-		}
-		return err
-	})
-	writes = l.proxy.count()
-	l.proxy.arm(0, none)
-	return height, writes
+	return height
 }
 
-func TestFaultAtAnyWriteChangesNothingInTheEnd(t *testing.T) {
+// run lives one life, and returns what stood at its height, what it left, and how many requests it took.
+func (l *life) run(n int, f fault) (height, rest string, requests int) {
+	l.t.Helper()
+	l.namespace = l.cluster.Namespace(l.t)
+	for _, o := range l.others {
+		l.apply(o)
+	}
+	l.proxy.arm(n, f)
+	l.apply(l.first)
+	l.until("the owner is ready", l.ready(1))
+	if kind, name, patch := l.between[0], l.between[1], l.between[2]; kind != "" {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(kschema.GroupVersionKind{Version: "v1", Kind: kind})
+		o.SetNamespace(l.namespace)
+		o.SetName(name)
+		if err := l.cluster.Client.Patch(l.t.Context(), o, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody")); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	l.apply(l.second)
+	l.until("the edited owner is ready", l.ready(2))
+	height = l.height()
+
+	owner := &unstructured.Unstructured{}
+	owner.SetGroupVersionKind(l.owner)
+	owner.SetNamespace(l.namespace)
+	owner.SetName("one")
+	if err := l.cluster.Client.Delete(l.t.Context(), owner, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		l.t.Fatal(err)
+	}
+	l.until("the owner is gone", func(ctx context.Context) error { return l.cluster.Gone(ctx, l.owner, l.namespace, "one") })
+	l.until("nothing is left behind", func(ctx context.Context) error {
+		owned, others, err := l.objects(ctx)
+		if err == nil && len(owned) > 0 {
+			err = fmt.Errorf("left behind: %v", slices.Sorted(maps.Keys(owned)))
+		}
+		text, _ := json.MarshalIndent(others, "", " ")
+		rest = strings.ReplaceAll(string(text), l.namespace, "NS")
+		return err
+	})
+	requests = l.proxy.count()
+	l.proxy.arm(0, none)
+	return height, rest, requests
+}
+
+// expectRest holds what is left against what was there before.
+func (l *life) expectRest(rest string) {
+	l.t.Helper()
+	for _, trace := range []string{"kro.run/", "kro-graphengine", "from-one", "Seen", "once"} {
+		if strings.Contains(rest, trace) {
+			l.t.Errorf("what is left holds %q:\n%s", trace, rest)
+		}
+	}
+	if l.kept != "" && !strings.Contains(rest, "ConfigMap "+l.kept) {
+		l.t.Errorf("%s should have stayed:\n%s", l.kept, rest)
+	}
+}
+
+func TestFaultAtAnyRequestChangesNothingInTheEnd(t *testing.T) {
+	for _, s := range stories {
+		t.Run(s.name, func(t *testing.T) { s.live(t) })
+	}
+}
+
+// faultsOf are the faults of the n-th request: one that the controller survives and one that it does not, or with FAULTS=all every one.
+func faultsOf(n int) []fault {
+	switch {
+	case os.Getenv("FAULTS") == "all":
+		return []fault{refuse, lose, killBefore, killAfter}
+	case n%2 == 0:
+		return []fault{refuse, killAfter}
+	}
+	return []fault{lose, killBefore}
+}
+
+// live lives a story undisturbed, and then with each fault at each of its requests.
+func (s story) live(t *testing.T) {
 	c := cluster.Of(t)
 	p := newProxy(t, c.Config)
 	k := c.Kro(t, "--kubeconfig="+p.kubeconfig(t))
 	p.kill = k.Kill
-	l := &life{t: t, cluster: c, proxy: p, controller: k}
-	c.Apply(t, cluster.Object(t, definition))
-
-	want, writes := l.run(0, none)
-	t.Logf("an undisturbed life takes %d writes", writes)
-	for _, f := range []fault{refuse, lose, killBefore, killAfter} {
-		for n := 1; n <= writes; n++ {
+	if s.definition != "" {
+		c.Apply(t, cluster.Object(t, s.definition))
+	}
+	l := &life{story: s, t: t, cluster: c, proxy: p, controller: k}
+	want, rest, requests := l.run(0, none)
+	l.expectRest(rest)
+	t.Logf("an undisturbed life takes %d requests", requests)
+	for n := 1; n <= requests; n++ {
+		for _, f := range faultsOf(n) {
 			t.Run(fmt.Sprintf("%s %d", f, n), func(t *testing.T) {
 				l.t = t
-				if got, _ := l.run(n, f); got != want {
-					t.Errorf("the objects differ from those of an undisturbed life (-want +got):\n%s", cmp.Diff(want, got))
+				got, left, _ := l.run(n, f)
+				if got != want {
+					t.Errorf("what stands at the height differs from an undisturbed life (-want +got):\n%s", cmp.Diff(want, got))
+				}
+				if left != rest {
+					t.Errorf("what is left differs from an undisturbed life (-want +got):\n%s", cmp.Diff(rest, left))
 				}
 			})
 			if t.Failed() {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// fault says what happens to a write.
+// fault says what happens to a request.
 type fault int
 
 const (
@@ -29,18 +30,18 @@ func (f fault) String() string {
 	return [...]string{"none", "refused", "answer lost", "controller killed before", "controller killed after"}[f]
 }
 
-// proxy stands between the controller and the API server, counts the writes of instances and their children, and makes
-// one of them go wrong.
+// proxy stands between the controller and the API server, counts the requests that owners and their objects take (watches, and what concerns no one life, left
+// out), and makes one of them go wrong.
 type proxy struct {
 	url     string
 	kill    func()
 	backend http.Handler
 
-	mu     sync.Mutex
-	writes int
-	at     int
-	fault  fault
-	killed bool
+	mu       sync.Mutex
+	requests int
+	at       int
+	fault    fault
+	killed   bool
 }
 
 func newProxy(t *testing.T, cfg *rest.Config) *proxy {
@@ -77,17 +78,17 @@ func (p *proxy) kubeconfig(t *testing.T) string {
 	return file
 }
 
-// arm makes the n-th write from now on go wrong; 0 makes none.
+// arm makes the n-th request from now on go wrong; 0 makes none.
 func (p *proxy) arm(n int, f fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes, p.at, p.fault = 0, n, f
+	p.requests, p.at, p.fault = 0, n, f
 }
 
 func (p *proxy) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.writes
+	return p.requests
 }
 
 // wasKilled tells, once, that the controller has been killed.
@@ -99,14 +100,18 @@ func (p *proxy) wasKilled() bool {
 	return was
 }
 
+// counted are the resources that the requests of a life are about.
+var counted = []string{"configmaps", "secrets", "services", "clusterroles", "lives", "wides", "graphs", "graphrevisions", "selfsubjectaccessreviews"}
+
 func (p *proxy) due(r *http.Request) fault {
-	if r.Method == http.MethodGet || !strings.Contains(r.URL.Path, "/configmaps") && !strings.Contains(r.URL.Path, "/secrets") && !strings.Contains(r.URL.Path, "/lives") {
+	counts := func(resource string) bool { return strings.Contains(r.URL.Path, "/"+resource) }
+	if r.URL.Query().Get("watch") != "" || !slices.ContainsFunc(counted, counts) {
 		return none
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes++
-	if p.writes != p.at {
+	p.requests++
+	if p.requests != p.at {
 		return none
 	}
 	return p.fault

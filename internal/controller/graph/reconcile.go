@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kschema "k8s.io/apimachinery/pkg/runtime/schema"
@@ -170,6 +171,9 @@ func (p *pass) awaitCaches(program *graph.Program) bool {
 	return false
 }
 
+// unwatchedAfter is when a Graph is looked at again that reads what its account may not watch.
+const unwatchedAfter = 30 * time.Second
+
 // converge applies what the nodes want, prunes and releases what they no longer want, and tells how it went.
 func (p *pass) converge(ctx context.Context, program *graph.Program) (again, error) {
 	work := engine.Begin(program, p.object.Object, engine.Options{
@@ -207,6 +211,9 @@ func (p *pass) converge(ctx context.Context, program *graph.Program) (again, err
 	}
 	if p.state.brake.Driver != "" {
 		next.after = executor.RewriteWindow // to see whether it has calmed down
+	}
+	if p.stores.unwatched && next.after == 0 {
+		next.after = unwatchedAfter
 	}
 	next.failed = next.failed || outcome.Failed || p.stores.unread || pruneErr != nil || releaseErr != nil
 	return next, nil

@@ -97,6 +97,24 @@ func TestUnansweredQuestionAboutRightsIsAskedAgain(t *testing.T) {
 	}
 }
 
+// What the account may not watch is read, and looked at again: no event would tell that it has come.
+func TestWhatMayNotBeWatchedIsLookedAtAgain(t *testing.T) {
+	s := newSim(t, simulation.Node{ID: "reads", Form: simulation.Ref, Target: "p"})
+	s.Outside("p", false)
+	s.World.Create(simulation.Input{})
+	s.Server.Fault = on("review", 4, simulation.Denied)
+	s.step()
+	s.Outside("p", true)
+	if s.step(); strings.Contains(s.Summary(), "Ready True") {
+		t.Fatal("the object was noticed at once: it is watched")
+	}
+	s.Elapse()
+	s.step()
+	if text := s.Summary(); !strings.Contains(text, "Ready True") {
+		t.Errorf("the object has not been noticed:\n%s", text)
+	}
+}
+
 // An object is deleted by somebody and made anew by the Graph, whose status then cannot be written: it names the former object. The Graph is deleted before
 // it can be. The new object goes with it all the same.
 func TestObjectMadeAnewIsDeletedThoughTheStatusNamesTheFormerOne(t *testing.T) {

@@ -25,6 +25,8 @@ type stores struct {
 	used map[watch.Source]bool
 	// unread tells that something could be neither watched nor read, for a reason that may pass. No event tells when it does.
 	unread bool
+	// unwatched tells that something was read that the account may not watch. No event tells when it changes, or comes.
+	unwatched bool
 }
 
 var _ executor.Stores = (*stores)(nil)
@@ -46,6 +48,7 @@ func (s *stores) External(gvr kschema.GroupVersionResource, target executor.Targ
 		}
 		read := s.readOnce(gvr, target, err)
 		s.unread = s.unread || read.err != nil && !apierrors.IsForbidden(read.err)
+		s.unwatched = s.unwatched || read.err == nil
 		return read
 	}
 	s.used[source] = true
