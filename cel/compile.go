@@ -86,7 +86,7 @@ func (e *Env) compile(p *Parsed, use Use) (*Expression, error) {
 	if err := e.allowed(p, use); err != nil {
 		return nil, err
 	}
-	parsed, err := p.take()
+	parsed, err := p.tree()
 	if err != nil {
 		return nil, err
 	}

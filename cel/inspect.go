@@ -4,9 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
-	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
 	"github.com/google/cel-go/common/containers"
 	"github.com/google/cel-go/common/operators"
@@ -31,39 +29,6 @@ type Inspection struct {
 	UsesDefer, Deferred bool
 	// UsesRuntime says that conditions are built or read (runtime.newCondition, runtime.condition).
 	UsesRuntime bool
-}
-
-// Parsed is an expression whose syntax was read. It saves Env.CompileParsed from reading it again. Safe for concurrent use.
-type Parsed struct {
-	Inspection
-	source string
-	ast    *celgo.Ast
-	taken  atomic.Bool
-}
-
-// take gives the syntax tree to one checker, since checking changes it; whoever comes later gets a tree of its own.
-func (p *Parsed) take() (*celgo.Ast, error) {
-	if p.taken.CompareAndSwap(false, true) {
-		return p.ast, nil
-	}
-	again, err := Parse(p.source)
-	if err != nil {
-		return nil, err
-	}
-	return again.ast, nil
-}
-
-// Parse reads the syntax of an expression, which no environment changes. The error is a *CompileError with the parser's positions.
-func Parse(src string) (*Parsed, error) {
-	b, err := base()
-	if err != nil {
-		return nil, err
-	}
-	parsed, issues := b.env.Parse(src)
-	if err := issues.Err(); err != nil {
-		return nil, &CompileError{Source: src, Message: "parse error: " + err.Error()}
-	}
-	return &Parsed{Inspection: b.inspect(parsed.NativeRep().Expr()), source: src, ast: parsed}, nil
 }
 
 // Inspect is Parse for those who only want to know what an expression refers to.

@@ -23,11 +23,7 @@ func (e *Env) unknownField(p *Parsed, message string) *UnknownField {
 		return nil
 	}
 	name, _, _ := strings.Cut(after, "'")
-	again, err := Parse(p.source) // checking has changed the first one
-	if err != nil {
-		return nil
-	}
-	native := again.ast.NativeRep()
+	native := p.ast.NativeRep()
 	var object ast.Expr
 	ast.PreOrderVisit(native.Expr(), ast.NewExprVisitor(func(x ast.Expr) {
 		if object == nil && x.Kind() == ast.SelectKind && x.AsSelect().FieldName() == name {
