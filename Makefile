@@ -14,7 +14,7 @@ ONLY   ?= .
 VERSION ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build up down status localcluster test test-unit test-api lint conformance corpus corpus-table generate clean
+.PHONY: help build up down status localcluster test test-unit test-api lint conformance corpus corpus-table bench bench-check soak faults simulate fuzz generate clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
