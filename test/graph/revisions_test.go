@@ -137,7 +137,7 @@ func TestARevisionForEverySpec(t *testing.T) {
 	b.eventually(configMaps, b.ns, "second", field("2", "data", "b"))
 	got := b.since(before, false)
 	delete(got, "APPLY graphs") // our own
-	want := map[string]float64{"POST graphrevisions": 1, "APPLY configmaps": 2, "PATCH graphs/status": 1}
+	want := map[string]float64{"POST graphrevisions": 1, "PATCH graphrevisions/status": 1, "APPLY configmaps": 2, "PATCH graphs/status": 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests of one edit (-want +got):\n%s", diff)
 	}
@@ -204,6 +204,11 @@ func TestTheRecipesOfTheDocumentationWork(t *testing.T) {
 		list := b.revisions("demo")
 		if len(list) != 2 || len(list[1].Status.Conditions) == 0 {
 			return fmt.Errorf("revisions: %v", list)
+		}
+		for _, c := range list[0].Status.Conditions {
+			if c.Status != "True" {
+				return fmt.Errorf("condition of the good one: %v", c)
+			}
 		}
 		for _, c := range list[1].Status.Conditions {
 			if c.Status != "False" || !strings.Contains(c.Message, "nobody") {

@@ -152,9 +152,9 @@ func (c *Controller) drop(ctx context.Context, revisions []*internalv1alpha1.Gra
 	return failed
 }
 
-// judge puts the verdict about the spec on its revision: that it does not compile, or that it does again. One that has always compiled needs no word.
+// judge puts the verdict about the spec on its revision: that it compiles, or why it does not.
 func (p *pass) judge(ctx context.Context, problem string) {
-	if p.revision == nil || problem == "" && len(p.revision.Status.Conditions) == 0 {
+	if p.revision == nil {
 		return
 	}
 	ledger := revisionConditions.Open(p.revision.Status.Conditions, conditions.Of(p.revision), p.Clock.Now())

@@ -126,7 +126,7 @@ func equal[T any](t *testing.T, what string, want, got T) {
 	}
 }
 
-func TestOneRequestASpecAndNoneWithout(t *testing.T) {
+func TestTwoRequestsASpecAndNoneWithout(t *testing.T) {
 	w := newWorld(t)
 	for _, step := range []struct {
 		reason, text string
@@ -134,12 +134,12 @@ func TestOneRequestASpecAndNoneWithout(t *testing.T) {
 		want         []string
 		issued       int64
 	}{
-		{"the first spec", "1", false, []string{"create default.demo-g00001"}, 1},
+		{"the first spec", "1", false, []string{"create default.demo-g00001", "status default.demo-g00001"}, 1},
 		{"the same", "1", false, nil, 1},
-		{"another", "2", false, []string{"create default.demo-g00002"}, 2},
+		{"another", "2", false, []string{"create default.demo-g00002", "status default.demo-g00002"}, 2},
 		{"the same after a restart", "2", true, nil, 2},
-		{"the first again is a new revision", "1", false, []string{"create default.demo-g00003"}, 3},
-		{"the oldest goes", "3", false, []string{"create default.demo-g00004", "delete default.demo-g00001"}, 4},
+		{"the first again is a new revision", "1", false, []string{"create default.demo-g00003", "status default.demo-g00003"}, 3},
+		{"the oldest goes", "3", false, []string{"create default.demo-g00004", "delete default.demo-g00001", "status default.demo-g00004"}, 4},
 		{"and nothing more", "3", true, nil, 4},
 	} {
 		if step.restart {
@@ -201,7 +201,7 @@ func TestAHistoryThatCannotBeKeptStopsNobody(t *testing.T) {
 	}
 	w.fail = nil
 	got, p := w.pass("1", "")
-	equal(t, "requests of the next try", []string{"create default.demo-g00001"}, got)
+	equal(t, "requests of the next try", []string{"create default.demo-g00001", "status default.demo-g00001"}, got)
 	equal(t, "its error", nil, p.unkept)
 }
 
@@ -210,7 +210,7 @@ func TestAGraphOfTheSameNameHasAHistoryOfItsOwn(t *testing.T) {
 	w.pass("1", "")
 	w.born("uid-2")
 	got, _ := w.pass("1", "")
-	equal(t, "requests", []string{"create default.demo-g00002", "delete default.demo-g00001"}, got)
+	equal(t, "requests", []string{"create default.demo-g00002", "delete default.demo-g00001", "status default.demo-g00002"}, got)
 }
 
 func TestRevisionsGoWithTheirGraph(t *testing.T) {

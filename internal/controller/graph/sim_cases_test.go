@@ -56,9 +56,9 @@ func (s *sim) step() int {
 func TestGraphFromBirthToEnd(t *testing.T) {
 	s := newSim(t, value, owned, second, given)
 	s.World.Create(simulation.Input{V: "1"})
-	// The revision, the finalizer; each of three nodes, named in the status before it is written; the status.
-	if n := s.step(); n != 9 {
-		t.Errorf("the birth takes %d writes, want 9:\n%s", n, s.Dump())
+	// The revision and its verdict, the finalizer; each of three nodes, named in the status before it is written; the status.
+	if n := s.step(); n != 10 {
+		t.Errorf("the birth takes %d writes, want 10:\n%s", n, s.Dump())
 	}
 	s.Settle()
 	s.ExpectQuiet("when nothing changed")
