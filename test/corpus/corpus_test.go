@@ -65,6 +65,36 @@ func TestPublishedDefinitions(t *testing.T) {
 	}
 }
 
+// BenchmarkLargestDefinition compiles the one with the most expressions among those that only need kinds of Kubernetes and of the corpus' CRDs.
+func BenchmarkLargestDefinition(b *testing.B) {
+	root := os.Getenv(folderVariable)
+	if root == "" {
+		b.Skip("the corpus is not part of this repository; " + folderVariable + " names its folder")
+	}
+	env := graph.Env{Kinds: schema.Join(schema.Embedded(), schema.Static(crdKinds(b, filepath.Join(root, "crds"))...))}
+	var source graph.Source
+	most, resources := 0, 0
+	for _, d := range read(b, filepath.Join(root, "upstream-examples"), map[string][]string{}) {
+		text, err := yaml.Marshal(d.rgd.Spec)
+		if err != nil {
+			b.Fatal(err)
+		}
+		expressions := bytes.Count(text, []byte("${"))
+		candidate := graph.FromDefinition(d.rgd.Name, &d.rgd.Spec)
+		if program, _ := graph.Compile(candidate, env); program != nil && expressions > most {
+			source, most, resources = candidate, expressions, len(program.Nodes)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, faults := graph.Compile(source, env); len(faults) > 0 {
+			b.Fatal(faults)
+		}
+	}
+	b.ReportMetric(float64(most), "expressions")
+	b.ReportMetric(float64(resources), "resources")
+}
+
 // definition is one document of the corpus.
 type definition struct {
 	place string
@@ -72,7 +102,7 @@ type definition struct {
 }
 
 // compileAll compiles until no definition brings a kind that others have waited for.
-func compileAll(t *testing.T, definitions []definition, kinds []*schema.Kind, got map[string][]string) {
+func compileAll(t testing.TB, definitions []definition, kinds []*schema.Kind, got map[string][]string) {
 	embedded := schema.Embedded()
 	generated := map[string]bool{}
 	for again := true; again; {
@@ -106,7 +136,7 @@ func lines(faults graph.Diagnostics) []string {
 }
 
 // read finds the definitions in the YAML files of a folder. What is not YAML, or no definition of today, has its outcome at once.
-func read(t *testing.T, folder string, got map[string][]string) []definition {
+func read(t testing.TB, folder string, got map[string][]string) []definition {
 	var found []definition
 	walk(t, folder, func(place string, raw []byte) {
 		if !bytes.Contains(raw, []byte("ResourceGraphDefinition")) && !bytes.Contains(raw, []byte("kind: ResourceGroup")) {
@@ -137,7 +167,7 @@ func read(t *testing.T, folder string, got map[string][]string) []definition {
 	return found
 }
 
-func crdKinds(t *testing.T, folder string) []*schema.Kind {
+func crdKinds(t testing.TB, folder string) []*schema.Kind {
 	var kinds []*schema.Kind
 	walk(t, folder, func(place string, raw []byte) {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
@@ -155,7 +185,7 @@ func crdKinds(t *testing.T, folder string) []*schema.Kind {
 }
 
 // walk reads the YAML files below a folder in the order of their names.
-func walk(t *testing.T, folder string, file func(place string, raw []byte)) {
+func walk(t testing.TB, folder string, file func(place string, raw []byte)) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".yaml") {
