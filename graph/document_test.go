@@ -76,6 +76,13 @@ func TestFieldThatYAMLReadAsABooleanIsHintedAt(t *testing.T) {
 	}
 }
 
+func TestTextThatYAMLReadAsABooleanIsHintedAt(t *testing.T) {
+	_, faults := Compile(FromDefinition("hints", parse(t, resources(configMap("cm", "", `{v: on}`)))), Env{Kinds: schema.Embedded()})
+	if len(faults) != 1 || faults[0].Hint != yamlBooleanHint {
+		t.Errorf("%v, want the hint %q", faults, yamlBooleanHint)
+	}
+}
+
 func TestUnknownFieldsAreHintedAt(t *testing.T) {
 	for expression, want := range map[string]string{
 		"schema.spec.nmu":                  "did you mean num?",

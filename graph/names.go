@@ -225,10 +225,13 @@ func (c *compiler) checkIterators(d *draft) {
 	}
 }
 
+// yamlBooleanHint explains a boolean that nobody meant.
+const yamlBooleanHint = "YAML reads the words y, n, yes, no, on and off as booleans; put them in quotes"
+
 // booleanHint explains a name that nobody wrote.
 func booleanHint(name string) string {
 	if name == "true" || name == "false" {
-		return "YAML reads the words y, n, yes, no, on and off as booleans; put them in quotes, or choose another name"
+		return yamlBooleanHint + ", or choose another name"
 	}
 	return "choose another name"
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"kro.run/kro/cel"
@@ -117,7 +118,11 @@ func (w *walker) site(r role, path string, segments []cel.Segment, value *Value)
 }
 
 func (w *walker) mistyped(n *schema.Node, path, got string) {
-	w.fault(path, fmt.Sprintf("expected %s type for path %s, got %s", strings.Join(types(n), " or "), path, got), "")
+	hint := ""
+	if got == "boolean" && slices.Contains(types(n), "string") {
+		hint = yamlBooleanHint
+	}
+	w.fault(path, fmt.Sprintf("expected %s type for path %s, got %s", strings.Join(types(n), " or "), path, got), hint)
 }
 
 func (w *walker) fault(path, message, hint string) {
