@@ -166,11 +166,11 @@ func (l *life) height() (height string) {
 		if len(mine) != l.owned {
 			return fmt.Errorf("%d objects, want %d: %v", len(mine), l.owned, slices.Sorted(maps.Keys(mine)))
 		}
-		if data := fmt.Sprint(others["ConfigMap other"].(map[string]any)["data"]); strings.Contains(data, "once") {
+		if data := dataOf(others["ConfigMap other"]); strings.Contains(data, "once") {
 			return fmt.Errorf("a contribution that is not wanted: %v", data)
 		}
-		if l.owner.Kind == "Graph" && fmt.Sprint(owned["ConfigMap one-leaf"].(map[string]any)["data"]) != "map[v:2]" {
-			return fmt.Errorf("the stamped Graph has %v", owned["ConfigMap one-leaf"])
+		if data := dataOf(owned["ConfigMap one-leaf"]); l.owner.Kind == "Graph" && data != "map[v:2]" {
+			return fmt.Errorf("the stamped Graph has %s", data)
 		}
 		status, err := l.status(ctx)
 		if err != nil {
@@ -184,6 +184,12 @@ func (l *life) height() (height string) {
 		return err
 	})
 	return height
+}
+
+// dataOf are the data of one of the objects, as text; those of an object that is not there are empty.
+func dataOf(object any) string {
+	fields, _ := object.(map[string]any)
+	return fmt.Sprint(fields["data"])
 }
 
 // run lives one life, and returns what stood at its height, what it left, and how many requests it took.
