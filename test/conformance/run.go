@@ -36,8 +36,7 @@ type Run struct {
 
 // Do runs the steps of a case until one does not hold.
 func (r *Run) Do(ctx context.Context, steps []Step) error {
-	home := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": r.Namespace}}
-	if err := r.apply(ctx, home); err != nil {
+	if err := until(ctx, patience, func() error { return r.home(ctx) }); err != nil {
 		return fmt.Errorf("make namespace %s: %w", r.Namespace, err)
 	}
 	for i, step := range steps {
@@ -46,6 +45,18 @@ func (r *Run) Do(ctx context.Context, steps []Step) error {
 		}
 	}
 	return nil
+}
+
+// home makes the namespace, once one that a former try has left is gone.
+func (r *Run) home(ctx context.Context) error {
+	if err := r.apply(ctx, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": r.Namespace}}); err != nil {
+		return err
+	}
+	made, err := r.Client.Resource(namespaceResource).Get(ctx, r.Namespace, metav1.GetOptions{})
+	if err == nil && made.GetDeletionTimestamp() != nil {
+		err = errors.New("it is being deleted")
+	}
+	return err
 }
 
 func (r *Run) step(ctx context.Context, s Step) error {
